@@ -1,0 +1,9 @@
+/** Time as this instance knows it. */
+export interface Clock {
+  /** Unix milliseconds. */
+  now(): number
+  /** Resolves after `ms`, or at once when the signal aborts. */
+  sleep(ms: number, signal?: AbortSignal): Promise<void>
+  /** Whether the clock is the system's, to be corrected by the engine's time. A fake one is not. */
+  readonly system: boolean
+}

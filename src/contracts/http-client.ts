@@ -1,0 +1,34 @@
+import type { Outbound } from './plugin.ts'
+
+export interface SendOptions {
+  /** Over the whole exchange: lookup, connection, request, answer. */
+  readonly timeoutMs: number
+  /** Aborted when the hold on the attempt is lost or the worker stops. */
+  readonly signal: AbortSignal
+  /** The most bytes of the answer's body, and of its headers, that are kept. */
+  readonly captureBytes: number
+}
+
+/**
+ * What came of a request. Once a status has arrived it is a `response`, even if its body then stalls: `body` is what
+ * came. `message` is one sentence (at most 512 code points) for a person, without secrets. `unreachable` tells an
+ * endpoint that could not be connected to from one that answered badly.
+ */
+export type Reply =
+  | {
+      readonly kind: 'response'
+      readonly status: number
+      readonly headers: Readonly<Record<string, string>>
+      readonly body: string
+    }
+  | { readonly kind: 'timeout'; readonly message: string }
+  | { readonly kind: 'denied'; readonly message: string }
+  | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
+  | { readonly kind: 'aborted' }
+
+/** Sends one request. It never throws and never follows a redirect. */
+export interface HttpClient {
+  send(request: Outbound, options: SendOptions): Promise<Reply>
+  /** Closes idle connections. */
+  close?(): Promise<void>
+}

@@ -1,0 +1,31 @@
+/** An event accepted by an async source and not yet stored. `data` is its text. */
+export interface Message {
+  readonly id: string
+  readonly workspaceId: string
+  readonly event_type: string
+  readonly data: string
+  readonly unique_id: string | null
+  readonly received_at: number
+}
+
+/** A message held until its lease ends. `tries` counts how often it was taken, this time included. */
+export interface Taken extends Message {
+  readonly token: string
+  readonly tries: number
+}
+
+/** Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. */
+export interface Inbox {
+  /** Stores messages; one whose id is there already is left as it is. */
+  put(messages: readonly Message[]): Promise<void>
+  /** Takes up to `limit` waiting messages, oldest first; those whose hold lapsed wait again. Two callers never hold the same one. */
+  take(options: { readonly limit: number; readonly leaseMs: number; readonly now: number }): Promise<readonly Taken[]>
+  /** Removes messages that are held with these tokens. */
+  done(taken: readonly Taken[]): Promise<void>
+  /** Moves messages to the dead list, where nothing takes them. */
+  bury(taken: readonly Taken[], reason: string): Promise<void>
+  /** Messages waiting and held, without the dead. */
+  size(): Promise<number>
+  /** Calls `wake` when messages were put anywhere: a hint. Answers how to stop. */
+  onPut?(wake: () => void): Promise<() => Promise<void>>
+}

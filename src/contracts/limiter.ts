@@ -1,0 +1,22 @@
+import type { RateLimit } from '../schema/shared.ts'
+
+export interface Want {
+  readonly key: string
+  readonly limit: RateLimit
+  /** How many to take; 0 only looks. */
+  readonly want: number
+}
+
+/** `granted` of the wanted; what is left now; ms until one more is granted (0 when one is left); ms until the whole burst is back. */
+export interface Grant {
+  readonly granted: number
+  readonly remaining: number
+  readonly retryAfterMs: number
+  readonly resetMs: number
+}
+
+/** GCRA limits, exact across processes. */
+export interface Limiter {
+  /** Grants the first n of `want`, in one step per key; what is refused consumes nothing. */
+  take(wants: readonly Want[], now: number): Promise<readonly Grant[]>
+}

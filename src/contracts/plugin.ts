@@ -1,0 +1,89 @@
+import type * as v from 'valibot'
+
+import type { TriggerMode } from '../schema/attempt.ts'
+import type { Logger } from './observer.ts'
+import type { Platform } from './platform.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+/** A request that reached a source. `path` is the source's, without the mount prefix; `body` is as received. */
+export interface Inbound {
+  readonly method: string
+  readonly url: URL
+  readonly path: string
+  readonly headers: Headers
+  readonly body: Uint8Array
+}
+
+/** A request about to be sent. Header names are lower-case. `body` is null where the method carries none. */
+export interface Outbound {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | null
+}
+
+interface PluginContext {
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Aborted when the request is over or its time is up. */
+  readonly signal: AbortSignal
+  readonly log: Logger
+}
+
+export interface InboundContext extends PluginContext {
+  readonly workspaceId: string
+  readonly source: { readonly id: string; readonly name: string | null }
+}
+
+export interface OutboundContext extends PluginContext {
+  readonly workspaceId: string
+  /** `data` is the event's text as received. */
+  readonly event: {
+    readonly id: string
+    readonly event_type: string
+    readonly data: string
+    readonly ingested_at: number
+    readonly unique_id: string | null
+  }
+  readonly attempt: { readonly id: string; readonly attempt_number: number; readonly trigger_mode: TriggerMode }
+  readonly endpoint: { readonly id: string; readonly name: string | null }
+}
+
+/** A plugin with its config, made once per stored version and used for every request. */
+export interface PreparedPlugin {
+  /** Lets a request pass, changed or not, or answers it. A throw is a 500 and stores nothing. */
+  inbound?(request: Inbound, context: InboundContext): Awaitable<Inbound | Response>
+  /** Changes a delivery before it is sent. A throw ends the try as PLUGIN_ERROR. */
+  outbound?(request: Outbound, context: OutboundContext): Awaitable<Outbound>
+  close?(): void
+}
+
+/** A kind of plugin that a host registers: `createPosthorn({ plugins: [myPlugin] })`. */
+export interface PluginKind<Config = unknown> {
+  /** As in `plugin.name`. */
+  readonly name: string
+  readonly sides: readonly ('inbound' | 'outbound')[]
+  /** Refuses a config with reasons at its places. */
+  readonly config: v.GenericSchema<unknown, Config>
+  /** Names of kinds that run after this one, and before it. */
+  readonly before?: readonly string[]
+  readonly after?: readonly string[]
+  /** Completes a config on write, with a fresh secret for instance, before it is validated. What it makes is kept by a config sync that omits it. */
+  fill?(config: Readonly<Record<string, unknown>>, platform: Platform): Readonly<Record<string, unknown>>
+  /** Checks that a schema cannot express or that take time; answers reasons at their places under `config`, or null. */
+  verify?(config: Config, platform: Platform): Awaitable<Readonly<Record<string, unknown>> | null>
+  prepare(config: Config, platform: Platform): Awaitable<PreparedPlugin>
+}
+
+/** Keeps the config's type: `definePlugin({ name, sides, config: v.object({ ... }), prepare: (config) => ... })`. */
+export function definePlugin<Config>(kind: PluginKind<Config>): PluginKind<Config> {
+  return kind
+}
+
+/** The kinds of this process, in the order they run. */
+export interface PluginRegistry {
+  get(name: string): PluginKind | undefined
+  /** The place of a kind in the run order. */
+  rank(name: string): number
+}

@@ -1,0 +1,168 @@
+import * as v from 'valibot'
+
+import type { Clock } from './contracts/clock.ts'
+import type { HttpClient } from './contracts/http-client.ts'
+import type { Inbox } from './contracts/inbox.ts'
+import type { Limiter } from './contracts/limiter.ts'
+import type { Logger } from './contracts/observer.ts'
+import type { PluginKind } from './contracts/plugin.ts'
+import type { Queue } from './contracts/queue.ts'
+import type { Storage } from './contracts/storage.ts'
+import { check } from './schema/parse.ts'
+import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
+import { PosthornError } from './errors.ts'
+
+/** Answers whether a request may go on: false is a 403, a Response is sent as it is. */
+export type Authorize = (
+  request: Request,
+  what: {
+    /** The service function's name, such as `endpoints.update`. */
+    readonly operation: string
+    /** The workspace that the path names, resolved; null when there is none. */
+    readonly workspace: { readonly id: string; readonly name: string | null } | null
+    readonly params: Readonly<Record<string, string>>
+  },
+) => boolean | Response | Promise<boolean | Response>
+
+export interface AdminOptions {
+  /** The path prefix the handler is mounted under. Default ''. */
+  readonly basePath?: string
+  /** Default 16 MiB. */
+  readonly maxBodyBytes?: number
+  readonly authorize?: Authorize
+}
+
+export interface GatewayOptions {
+  /** The path prefix the handler is mounted under. Default ''. */
+  readonly basePath?: string
+  /** Default 1 MiB. */
+  readonly maxBodyBytes?: number
+  /** Requests that may wait for storage at once; more are answered 503. Default 10,000. */
+  readonly maxPending?: number
+}
+
+export interface DeliverOptions {
+  /** Requests in flight in this process. Default 256. */
+  readonly concurrency?: number
+  /** Requests in flight to one endpoint in this process. Default 16. */
+  readonly perEndpoint?: number
+  /** For endpoints whose `request.timeout` is 0, milliseconds. Default 60,000. */
+  readonly timeoutMs?: number
+  /** Bytes kept of each recorded body and header block. Default 65,536. */
+  readonly captureBytes?: number
+  /** Headers recorded as `***`. Default authorization, cookie, proxy-authorization, x-api-key. */
+  readonly redactHeaders?: readonly string[]
+  /** Where nothing may be sent: IP, CIDR, hostname, `*.suffix`, or a group. Default `['@default']`; `[]` turns it off. */
+  readonly deny?: readonly string[]
+  /** Exceptions from `deny`. Default none. */
+  readonly allow?: readonly string[]
+  /** Default `Posthorn/<version>`. */
+  readonly userAgent?: string
+  /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
+  readonly sign?: 'none' | 'standard-webhooks'
+}
+
+export interface RetentionOptions {
+  /** Events older than this many days are removed with their attempts, unless one is open. Default: kept. */
+  readonly eventsDays?: number
+  /** Finished attempts older than this many days are removed. Default: kept. */
+  readonly attemptsDays?: number
+}
+
+/** Disables an endpoint of whose attempts in the window at least `failurePercent` failed, of at least `minimum`. */
+export interface BreakerOptions {
+  /** Default 3600. */
+  readonly windowSeconds?: number
+  /** Default 80. */
+  readonly failurePercent?: number
+  /** Default 100. */
+  readonly minimum?: number
+}
+
+export interface Options {
+  /** Where everything is kept. Default: memory. */
+  readonly storage?: Storage
+  /** Default: the storage's own. */
+  readonly queue?: Queue
+  /** Default: the storage's own. */
+  readonly inbox?: Inbox
+  /** Default: the storage's own. */
+  readonly limiter?: Limiter
+  /** Default: the system's, corrected by the engine's time. */
+  readonly clock?: Clock
+  /** Default: the platform's. */
+  readonly http?: HttpClient
+  /** Console-like. Default: the console, warnings and errors. */
+  readonly logger?: Logger
+  readonly admin?: AdminOptions
+  readonly gateway?: GatewayOptions
+  readonly deliver?: DeliverOptions
+  /** Default: off. */
+  readonly retention?: RetentionOptions
+  /** Default: off. */
+  readonly breaker?: BreakerOptions
+  /** Kinds beside the built-in ones. */
+  readonly plugins?: readonly PluginKind[]
+  /** Refuses a handle given to `using` that is outside a transaction. Default false. */
+  readonly requireTransaction?: boolean
+}
+
+const basePath = withDefault(
+  text({
+    rule: (value) =>
+      value === '' || /^\/.*[^/]$/.test(value) ? null : 'value must start with "/" and not end with it',
+  }),
+  '',
+)
+const count = (value: number) => withDefault(integer({ min: 1 }), value)
+const days = v.optional(v.pipe(v.number(), v.minValue(0)))
+
+/** All defaults. */
+const settings = closedObject({
+  admin: withDefault(
+    closedObject({ basePath, maxBodyBytes: count(16 * 1024 * 1024), authorize: v.optional(v.function()) }),
+    {},
+  ),
+  gateway: withDefault(closedObject({ basePath, maxBodyBytes: count(1024 * 1024), maxPending: count(10_000) }), {}),
+  deliver: withDefault(
+    closedObject({
+      concurrency: count(256),
+      perEndpoint: count(16),
+      timeoutMs: withDefault(integer({ min: 1, max: 600_000 }), 60_000),
+      captureBytes: withDefault(integer({ min: 0 }), 65_536),
+      redactHeaders: withDefault(list(text({ min: 1 })), [
+        'authorization',
+        'cookie',
+        'proxy-authorization',
+        'x-api-key',
+      ]),
+      deny: withDefault(list(text({ min: 1 })), ['@default']),
+      allow: withDefault(list(text({ min: 1 })), []),
+      userAgent: withDefault(text({ min: 1 }), 'Posthorn/0.1.0'),
+      sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
+    }),
+    {},
+  ),
+  retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
+  breaker: v.optional(
+    closedObject({
+      windowSeconds: withDefault(integer({ min: 60 }), 3600),
+      failurePercent: withDefault(integer({ min: 1, max: 100 }), 80),
+      minimum: count(100),
+    }),
+  ),
+  requireTransaction: withDefault(flag(), false),
+})
+
+/** The part of the options that are plain values, complete. */
+export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
+  readonly admin: { readonly basePath: string; readonly maxBodyBytes: number; readonly authorize?: Authorize }
+}
+
+/** @throws PosthornError `validation` that names every option at fault. */
+export function parseSettings(options: Options): Settings {
+  const { storage, queue, inbox, limiter, clock, http, logger, plugins, ...plain } = options
+  const result = check(settings, plain)
+  if (result.ok) return result.value as Settings // authorize is a function, which is all that a schema can tell
+  throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)
+}

@@ -1,0 +1,107 @@
+import * as v from 'valibot'
+
+import {
+  dictionary,
+  flag,
+  integer,
+  list,
+  object,
+  oneOf,
+  orNull,
+  readOnly,
+  text,
+  textProblem,
+  unsupported,
+  withDefault,
+} from './leaf.ts'
+import { description, id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit } from './shared.ts'
+
+export const endpointMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const
+
+/** Headers that frame or route a message, which only the HTTP client may set (RFC 9110 section 7.6.1, RFC 9112). */
+const framing = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+])
+
+/** Why a header may not be set, or null. Names are RFC 9110 tokens, values hold no control characters and are Latin-1. */
+export function headerProblem(key: string, value: string): string | null {
+  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(key)) return 'invalid header name'
+  const lower = key.toLowerCase()
+  if (framing.has(lower) || lower.startsWith('proxy-')) return 'header cannot be set'
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? null : 'invalid header value'
+}
+
+/** Why a text is no destination, or null: an absolute http or https URL without user information. */
+export function urlProblem(value: string): string | null {
+  let url: URL
+  try {
+    url = new URL(value)
+  } catch {
+    return 'value must be an http or https URL'
+  }
+  if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'value must be an http or https URL'
+  return url.username !== '' || url.password !== '' ? 'value must not contain credentials' : null
+}
+
+/** What is sent where. `timeout` is in milliseconds; 0 means `deliver.timeoutMs` of the instance. */
+const request = object({
+  url: text({ min: 1, max: 8192, rule: urlProblem }),
+  method: withDefault(oneOf(endpointMethods), 'POST'),
+  headers: orNull(
+    dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {}) ?? headerProblem(key, value)),
+  ),
+  timeout: withDefault(integer({ min: 0, max: 60_000 }), 10_000),
+})
+
+/** One entry per try: the seconds to wait before it, counted from the end of the try before. */
+const retry = object({
+  strategy: withDefault(oneOf(['fixed']), 'fixed'),
+  config: withDefault(object({ attempts: withDefault(list(integer({ min: 0 }), { min: 1 }), [0, 60, 3600]) }), {}),
+})
+
+const entries = {
+  id: orNull(id),
+  name: orNull(name),
+  description: orNull(description),
+  enabled: withDefault(flag(), true),
+  request,
+  retry: withDefault(retry, {}),
+  events: withDefault(list(text({ min: 1, max: 255 })), []),
+  metadata: withDefault(metadata, {}),
+  rate_limit: orNull(rateLimit),
+  created_at: readOnly(),
+  updated_at: readOnly(),
+}
+
+/** What a client may write of an endpoint. */
+export const endpointInput = object({ ...entries, plugins: unsupported() })
+export type EndpointInput = v.InferInput<typeof endpointInput>
+
+/** The same in the config document, where plugins stand inside their owner. */
+export const endpointEntries = entries
+
+/** A destination: an outbound request, its retry policy, the events it wants, and its limit. */
+export interface Endpoint {
+  readonly id: string
+  /** Unique in the workspace when not null. */
+  readonly name: string | null
+  readonly description: string | null
+  readonly enabled: boolean
+  readonly request: Readonly<v.InferOutput<typeof request>>
+  readonly retry: { readonly strategy: 'fixed'; readonly config: { readonly attempts: readonly number[] } }
+  /** Event names or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
+  readonly events: readonly string[]
+  readonly metadata: Metadata
+  readonly rate_limit: RateLimit | null
+  readonly created_at: Millis
+  readonly updated_at: Millis
+}

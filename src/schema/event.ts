@@ -1,0 +1,74 @@
+import * as v from 'valibot'
+
+import { isPlainObject, object, orNull, readOnly, text } from './leaf.ts'
+import { id, type Millis } from './shared.ts'
+
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const control = /[\u0000-\u001f\u007f-\u009f]/
+
+export const eventType = text({
+  min: 1,
+  max: 255,
+  rule: (value) => (control.test(value) ? 'value must not contain control characters' : null),
+})
+
+/**
+ * JSON as text, published as it stands: `events.create(ws, { event_type, data: new JsonText('{"n":12345678901234567890}') })`
+ * delivers those very bytes, where a parsed value would have lost digits.
+ */
+export class JsonText {
+  readonly text: string
+
+  /** @throws SyntaxError when the text is not JSON. */
+  constructor(json: string) {
+    JSON.parse(json)
+    this.text = json
+  }
+
+  toJSON(): unknown {
+    return JSON.parse(this.text)
+  }
+}
+
+/** What a client may publish through the admin API and `events.create`. */
+export const eventInput = object({
+  id: orNull(id),
+  event_type: eventType,
+  data: v.custom<unknown>(
+    (value) => isPlainObject(value),
+    ({ input }) =>
+      input === undefined
+        ? 'required field missing'
+        : input === null
+          ? 'Value is not nullable'
+          : 'value must be an object',
+  ),
+  unique_id: orNull(text({ min: 1, max: 50 })),
+  ingested_at: readOnly(),
+  created_at: readOnly(),
+  updated_at: readOnly(),
+})
+export type EventInput = v.InferInput<typeof eventInput>
+
+/** What a gateway request holds once its plugins have run. */
+export const gatewayInput = object({
+  event_type: eventType,
+  data: v.custom<unknown>((value) => value !== undefined, 'required field missing'),
+  unique_id: orNull(text({ min: 1, rule: (value) => ([...value].length > 50 ? 'length must be at most 50' : null) })),
+})
+
+/** An event as hosts see it. */
+export interface Event<Data = unknown> {
+  readonly id: string
+  readonly event_type: string
+  readonly data: Data
+  /** When the event was accepted. */
+  readonly ingested_at: Millis
+  /** Unique in the workspace when not null: a second event with it is not stored. */
+  readonly unique_id: string | null
+  readonly created_at: Millis
+  readonly updated_at: Millis
+}
+
+/** An event as it is stored and sent: `data` is its text, byte for byte as received. */
+export type StoredEvent = Event<string>

@@ -1,0 +1,202 @@
+import * as v from 'valibot'
+
+// The building blocks of every schema, with the messages of the API. A property that is missing or null takes its
+// default where it has one; otherwise it is "required field missing" or "Value is not nullable".
+
+const maxInteger = Number.MAX_SAFE_INTEGER
+
+/** Counts code points, as the limits do: an emoji is one. */
+export function textLength(text: string): number {
+  let length = text.length
+  for (let i = 0; i < text.length - 1; i++) {
+    const unit = text.charCodeAt(i)
+    if (unit >= 0xd800 && unit < 0xdc00) {
+      const following = text.charCodeAt(i + 1)
+      if (following >= 0xdc00 && following < 0xe000) {
+        length--
+        i++
+      }
+    }
+  }
+  return length
+}
+
+export const textRule = 'value must not contain U+0000 or unpaired surrogates'
+
+/** Whether every engine can store the text: no U+0000 and no half of a surrogate pair. */
+export function isStorableText(text: string): boolean {
+  return !/\0|\p{Surrogate}/u.test(text)
+}
+
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function typeMessage(noun: string): (issue: { input: unknown }) => string {
+  return ({ input }) => {
+    if (input === undefined) return 'required field missing'
+    return input === null ? 'Value is not nullable' : `value must be ${noun}`
+  }
+}
+
+/** A string of `min` to `max` code points, of which `rule` may ask more: it answers the reason of its refusal or null. */
+export function text(bounds: { min?: number; max?: number; rule?: (value: string) => string | null } = {}) {
+  return v.pipe(
+    v.string(typeMessage('a string')),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return
+      const reason = textProblem(dataset.value, bounds)
+      if (reason !== null) addIssue({ message: reason })
+    }),
+  )
+}
+
+/** Why a string is refused, or null when it is not. */
+export function textProblem(
+  value: string,
+  { min = 0, max = Infinity, rule }: { min?: number; max?: number; rule?: (value: string) => string | null },
+): string | null {
+  if (!isStorableText(value)) return textRule
+  const length = textLength(value)
+  if (length < min) return `minimum string length is ${min}`
+  if (length > max) return `maximum string length is ${max}`
+  return rule?.(value) ?? null
+}
+
+/** A whole number of `min` to `max`; 1.0 is one, 1.5 is not. */
+export function integer({ min = -maxInteger, max = maxInteger }: { min?: number; max?: number } = {}) {
+  return v.pipe(
+    v.number(typeMessage('an integer')),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return
+      const value = dataset.value
+      if (Number.isFinite(value) && !Number.isInteger(value)) addIssue({ message: 'value must be an integer' })
+      else if (value < min) addIssue({ message: `number must be at least ${min}` })
+      else if (value > max) addIssue({ message: `number must be at most ${max}` })
+    }),
+  )
+}
+
+export function flag() {
+  return v.boolean(typeMessage('a boolean'))
+}
+
+/** One of the given strings. The list of them is the answer to a value of any other type too. */
+export function oneOf<const Options extends readonly string[]>(options: Options) {
+  return v.picklist(options, ({ input }) => {
+    if (input === undefined) return 'required field missing'
+    return input === null
+      ? 'Value is not nullable'
+      : `value is not one of the allowed values ${JSON.stringify(options)}`
+  })
+}
+
+export function list<Item extends v.GenericSchema>(
+  item: Item,
+  { min = 0, max = Infinity, unique = false }: { min?: number; max?: number; unique?: boolean } = {},
+) {
+  return v.pipe(
+    v.array(item, typeMessage('an array')),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return
+      const items: readonly unknown[] = dataset.value
+      if (items.length < min) addIssue({ message: `minimum number of items is ${min}` })
+      else if (items.length > max) addIssue({ message: `maximum number of items is ${max}` })
+      else if (unique && new Set(items).size < items.length) addIssue({ message: 'duplicate items found' })
+    }),
+  )
+}
+
+/** An object with the given properties; others are dropped. */
+export function object<const Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.pipe(v.custom<object>(isPlainObject, typeMessage('an object')), v.object(entries, typeMessage('an object')))
+}
+
+/** An object with the given properties and no others. */
+export function closedObject<const Entries extends v.ObjectEntries>(entries: Entries) {
+  return v.pipe(
+    v.custom<object>(isPlainObject, typeMessage('an object')),
+    v.looseObject(entries, typeMessage('an object')),
+    // A check runs after failed properties too, so that all reasons come at once.
+    v.rawCheck(({ dataset, addIssue }) => {
+      const input = dataset.value as Record<string, unknown>
+      for (const [key, value] of Object.entries(input)) {
+        if (!Object.hasOwn(entries, key)) {
+          addIssue({
+            message: 'property is unsupported',
+            path: [{ type: 'object', origin: 'value', input, key, value }],
+          })
+        }
+      }
+    }),
+  )
+}
+
+/**
+ * An object whose values are strings. `v.record` would drop the keys `constructor`, `prototype` and `__proto__`, which
+ * are data here; so this one reads own entries and answers an object without a prototype.
+ */
+export function dictionary(problem: (key: string, value: string) => string | null) {
+  return v.pipe(
+    v.custom<Readonly<Record<string, string>>>(isPlainObject, typeMessage('an object')),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      const answer: Record<string, string> = Object.create(null) as Record<string, string>
+      const input = dataset.value as Record<string, unknown>
+      let refused = false
+      for (const [key, value] of Object.entries(input)) {
+        const reason =
+          typeof value === 'string'
+            ? problem(key, value)
+            : value === null
+              ? 'Value is not nullable'
+              : 'value must be a string'
+        if (reason === null) {
+          answer[key] = value as string // its type was just looked at
+          continue
+        }
+        refused = true
+        addIssue({ message: reason, path: [{ type: 'object', origin: 'value', input, key, value }] })
+      }
+      return refused ? NEVER : (answer as Readonly<Record<string, string>>)
+    }),
+  )
+}
+
+/** Any JSON object, kept as it is, whose texts every engine can store. */
+export function anyObject() {
+  return v.pipe(
+    v.custom<Readonly<Record<string, unknown>>>(isPlainObject, typeMessage('an object')),
+    v.check((value: Readonly<Record<string, unknown>>) => isStorableJson(value), textRule),
+  )
+}
+
+/** Whether every text in a parsed JSON value, keys included, can be stored. */
+export function isStorableJson(value: unknown): boolean {
+  if (typeof value === 'string') return isStorableText(value)
+  if (typeof value !== 'object' || value === null) return true
+  if (Array.isArray(value)) return value.every(isStorableJson)
+  return Object.entries(value).every(([key, item]) => isStorableText(key) && isStorableJson(item))
+}
+
+/** A property with a default, taken when it is missing or null. */
+export function withDefault<Schema extends v.GenericSchema, const Default extends v.InferInput<Schema>>(
+  schema: Schema,
+  value: Default | (() => Default),
+) {
+  return v.nullish(schema, value as v.InferInput<Schema>)
+}
+
+/** A property that may be null, and is when it is missing. */
+export function orNull<Schema extends v.GenericSchema>(schema: Schema) {
+  return v.nullish(schema, null)
+}
+
+/** A property that the service sets: accepted when its type is right, and ignored. */
+export function readOnly() {
+  return v.nullish(integer())
+}
+
+/** A property that is refused wherever it stands. */
+export function unsupported() {
+  return v.optional(v.custom<never>(() => false, 'property is unsupported'))
+}

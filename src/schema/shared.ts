@@ -1,0 +1,27 @@
+import * as v from 'valibot'
+
+import { dictionary, integer, object, text, textProblem } from './leaf.ts'
+
+/** The form of every id that a client may choose. */
+export const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
+
+export const id = text({ rule: (value) => (idPattern.test(value) ? null : 'value must match [A-Za-z0-9_:-]{1,64}') })
+
+export const name = text({ max: 512 })
+export const description = text({ max: 4096 })
+
+/** Free strings of the user's own: keys up to 128 code points, values up to 4096. */
+export const metadata = dictionary((key, value) => textProblem(key, { max: 128 }) ?? textProblem(value, { max: 4096 }))
+export type Metadata = Readonly<Record<string, string>>
+
+/** A GCRA limit: a burst of `quota`, then one more each `period / quota` seconds. */
+export const rateLimit = object({
+  /** Quota allowed in each period; 0 refuses all. */
+  quota: integer({ min: 0 }),
+  /** Period length in seconds. */
+  period: integer({ min: 1 }),
+})
+export type RateLimit = v.InferOutput<typeof rateLimit>
+
+/** Unix time in milliseconds. */
+export type Millis = number

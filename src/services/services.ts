@@ -1,0 +1,121 @@
+import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
+import type { ConfigDocument, SyncReport } from '../schema/config.ts'
+import type { Endpoint, EndpointInput } from '../schema/endpoint.ts'
+import type { EventInput, StoredEvent } from '../schema/event.ts'
+import type { CursorPage, ListInput, OffsetPage, TimeFilter } from '../schema/page.ts'
+import type { Plugin, PluginInput } from '../schema/plugin.ts'
+import type { Source, SourceInput } from '../schema/source.ts'
+import type { HealthReport, StatusReport } from '../schema/status.ts'
+import type { Workspace, WorkspaceInput } from '../schema/workspace.ts'
+
+export type PageOf<Row> = OffsetPage<Row> | CursorPage<Row>
+
+export interface NamedListInput extends ListInput {
+  readonly name?: string
+  readonly metadata?: Readonly<Record<string, string>>
+}
+export interface OwnedListInput extends NamedListInput {
+  readonly enabled?: boolean
+}
+export interface PluginListInput extends OwnedListInput {
+  readonly endpoint_id?: string
+  readonly source_id?: string
+}
+export interface EventListInput extends ListInput {
+  readonly ingested_at?: TimeFilter
+  readonly event_type?: string
+  readonly unique_id?: string
+}
+export interface AttemptListInput extends ListInput {
+  readonly attempted_at?: TimeFilter
+  readonly event_id?: string
+  readonly endpoint_id?: string
+  readonly status?: AttemptStatus
+}
+
+/** Create, read, update and delete of one kind of configuration row. `workspace` is an id or a name. */
+export interface ResourceService<Row, Input, Query extends ListInput> {
+  list(workspace: string, query?: Query): Promise<PageOf<Row>>
+  create(workspace: string, input: Input): Promise<Row>
+  get(workspace: string, id: string): Promise<Row>
+  /** A shallow merge: an absent key keeps its value, a present one replaces the whole value. */
+  update(workspace: string, id: string, input: Partial<Input>): Promise<Row>
+  /** Unknown ids are fine. */
+  delete(workspace: string, id: string): Promise<void>
+}
+
+export interface WorkspaceService {
+  list(query?: NamedListInput): Promise<PageOf<Workspace>>
+  create(input: WorkspaceInput): Promise<Workspace>
+  get(id: string): Promise<Workspace>
+  update(id: string, input: Partial<WorkspaceInput>): Promise<Workspace>
+  delete(id: string): Promise<void>
+}
+
+export interface ReplayInput {
+  readonly event_types?: readonly string[]
+  readonly endpoint_id?: string
+  readonly created_at?: TimeFilter
+  /** Default: both. */
+  readonly status?: 'FAILED' | 'CANCELED'
+  /** Where an earlier call stopped. */
+  readonly after?: string
+  /** 1 to 10,000, default 10,000. */
+  readonly limit?: number
+}
+export interface ReplayReport {
+  readonly matched: number
+  readonly created: number
+  readonly next: string | null
+}
+
+/** Why an endpoint got an event, or why not. */
+export interface Explanation {
+  readonly endpoint_id: string
+  readonly endpoint_name: string | null
+  readonly matched: boolean
+  /** One sentence. */
+  readonly reason: string
+  readonly attempts: readonly Attempt[]
+  /** When the open attempt is next due, pauses counted; null when none is open. */
+  readonly next_due_at: number | null
+}
+
+export interface EventService {
+  list(workspace: string, query?: EventListInput): Promise<PageOf<StoredEvent>>
+  get(workspace: string, id: string): Promise<StoredEvent>
+  /** `created` is false when the `unique_id` was seen before: then `event` is the stored one. */
+  create(workspace: string, input: EventInput): Promise<{ readonly event: StoredEvent; readonly created: boolean }>
+  retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
+  explain(workspace: string, id: string): Promise<readonly Explanation[]>
+  replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
+}
+
+export interface AttemptService {
+  list(workspace: string, query?: AttemptListInput): Promise<PageOf<Attempt>>
+  get(workspace: string, id: string): Promise<Attempt>
+}
+
+export interface ConfigService {
+  /** `document` is parsed JSON or YAML. */
+  sync(workspace: string, document: ConfigDocument, options?: { dryRun?: boolean }): Promise<SyncReport>
+  dump(workspace: string): Promise<ConfigDocument>
+}
+
+export interface EndpointService extends ResourceService<Endpoint, EndpointInput, OwnedListInput> {
+  /** Makes one sample delivery now and answers its attempt. */
+  test(workspace: string, id: string, input?: { event_type?: string; data?: unknown }): Promise<Attempt>
+}
+
+/** All use cases. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
+export interface Services {
+  readonly workspaces: WorkspaceService
+  readonly endpoints: EndpointService
+  readonly sources: ResourceService<Source, SourceInput, OwnedListInput>
+  readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput>
+  readonly events: EventService
+  readonly attempts: AttemptService
+  readonly config: ConfigService
+  status(): Promise<StatusReport>
+  health(): Promise<HealthReport>
+}
