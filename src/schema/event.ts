@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { isPlainObject, object, orNull, readOnly, text } from './leaf.ts'
+import { isPlainObject, object, orNull, readOnly, text, textLength } from './leaf.ts'
 import { id, type Millis } from './shared.ts'
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -54,7 +54,7 @@ export type EventInput = v.InferInput<typeof eventInput>
 export const gatewayInput = object({
   event_type: eventType,
   data: v.custom<unknown>((value) => value !== undefined, 'required field missing'),
-  unique_id: orNull(text({ min: 1, rule: (value) => ([...value].length > 50 ? 'length must be at most 50' : null) })),
+  unique_id: orNull(text({ min: 1, rule: (value) => (textLength(value) > 50 ? 'length must be at most 50' : null) })),
 })
 
 /** An event as hosts see it. */

@@ -109,13 +109,16 @@ export function list<Item extends v.GenericSchema>(
 
 /** An object with the given properties; others are dropped. */
 export function object<const Entries extends v.ObjectEntries>(entries: Entries) {
-  return v.pipe(v.custom<object>(isPlainObject, typeMessage('an object')), v.object(entries, typeMessage('an object')))
+  return v.pipe(
+    v.custom<v.InferInput<v.ObjectSchema<Entries, undefined>>>(isPlainObject, typeMessage('an object')),
+    v.object(entries, typeMessage('an object')),
+  )
 }
 
 /** An object with the given properties and no others. */
 export function closedObject<const Entries extends v.ObjectEntries>(entries: Entries) {
   return v.pipe(
-    v.custom<object>(isPlainObject, typeMessage('an object')),
+    v.custom<v.InferInput<v.ObjectSchema<Entries, undefined>>>(isPlainObject, typeMessage('an object')),
     v.looseObject(entries, typeMessage('an object')),
     // A check runs after failed properties too, so that all reasons come at once.
     v.rawCheck(({ dataset, addIssue }) => {
@@ -157,7 +160,7 @@ export function dictionary(problem: (key: string, value: string) => string | nul
         refused = true
         addIssue({ message: reason, path: [{ type: 'object', origin: 'value', input, key, value }] })
       }
-      return refused ? NEVER : (answer as Readonly<Record<string, string>>)
+      return refused ? NEVER : answer
     }),
   )
 }
