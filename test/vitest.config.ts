@@ -1,0 +1,17 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+import { configDefaults, defineConfig } from 'vitest/config'
+
+const globalSetup = './test/support/global-setup.ts'
+
+export default defineConfig({
+  test: {
+    root: fileURLToPath(new URL('..', import.meta.url)),
+    include: ['test/**/*.test.ts'],
+    // These have a package.json of their own, so that the main install stays light.
+    exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime}/**'],
+    globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
+    reporters: ['default', './test/reporter.ts'],
+  },
+})

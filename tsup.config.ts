@@ -1,0 +1,44 @@
+import { existsSync, readdirSync } from 'node:fs'
+
+import { defineConfig, type Options } from 'tsup'
+
+/** What the package exports: the path in `dist` and the source of it. */
+const entries: Readonly<Record<string, string>> = {
+  index: 'src/index.ts',
+  verify: 'src/verify.ts',
+  'testing/index': 'src/testing/index.ts',
+  'event-validation/index': 'src/plugins/event-validation/index.ts',
+  'function/index': 'src/plugins/function/index.ts',
+  'memory/index': 'adapters/memory/index.ts',
+  'node/index': 'adapters/node/index.ts',
+  'postgres/index': 'adapters/postgres/index.ts',
+  'redis/index': 'adapters/redis/index.ts',
+}
+
+const shared = {
+  format: 'esm',
+  platform: 'neutral',
+  target: 'es2023',
+  splitting: true,
+  removeNodeProtocol: false,
+  clean: true,
+} satisfies Options
+
+export default defineConfig([
+  {
+    ...shared,
+    name: 'package',
+    entry: Object.fromEntries(Object.entries(entries).filter(([, source]) => existsSync(source))),
+    outDir: 'dist',
+    treeshake: true,
+    dts: true,
+  },
+  {
+    ...shared,
+    name: 'examples',
+    entry: readdirSync('examples').flatMap((file) => (file.endsWith('.ts') ? [`./examples/${file}`] : [])),
+    outDir: '.build/examples',
+    // All bare names stay: the examples import the built package as its users do.
+    external: [/^[^./]/],
+  },
+])
