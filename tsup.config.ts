@@ -30,6 +30,7 @@ export default defineConfig([
     name: 'package',
     entry: Object.fromEntries(Object.entries(entries).filter(([, source]) => existsSync(source))),
     outDir: 'dist',
+    external: [/^node:/],
     treeshake: true,
     dts: true,
   },

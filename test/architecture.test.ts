@@ -1,0 +1,114 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+import ts from 'typescript'
+import { describe, expect, test } from 'vitest'
+
+import manifest from '../package.json' with { type: 'json' }
+
+interface Manifest {
+  readonly dependencies: Readonly<Record<string, string>>
+  readonly peerDependencies?: Readonly<Record<string, string>>
+}
+
+const leaves = ['src/errors.ts', 'src/schema', 'src/contracts']
+const rules = [...leaves, 'src/core']
+const context = ['src/options.ts', 'src/context.ts']
+
+/** Who may import whom. A file belongs to the longest row that begins its path; within a row all may import all. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  'src/errors.ts': [],
+  'src/schema': ['src/errors.ts'],
+  'src/contracts': ['src/schema', 'src/errors.ts'],
+  'src/core': leaves,
+  'src/clock.ts': ['src/contracts'],
+  'src/options.ts': leaves,
+  'src/context.ts': ['src/contracts', 'src/options.ts', 'src/services'],
+  'src/verify.ts': rules,
+  'src/plugins': rules,
+  'src/services': [...rules, ...context],
+  'src/http': ['src/services', 'src/core', 'src/schema', 'src/errors.ts', ...context],
+  'src/worker': ['src/services', 'src/contracts', 'src/core', 'src/errors.ts', ...context],
+  'src/testing': ['src', 'adapters/memory'],
+  'src/portable.ts': rules,
+  'src/posthorn.ts': ['src', 'adapters/memory'],
+  'src/index.ts': ['src'],
+  'adapters/memory': rules,
+  'adapters/postgres': rules,
+  'adapters/redis': rules,
+  'adapters/node': rules,
+  'adapters/node/index.ts': ['src', 'adapters/node'],
+}
+
+const files = ['src', 'adapters'].flatMap((top) =>
+  readdirSync(top, { recursive: true, encoding: 'utf8' })
+    .filter((path) => path.endsWith('.ts'))
+    .map((path) => {
+      const name = join(top, path)
+      const text = readFileSync(name, 'utf8')
+      return { name, text, room: roomOf(name), imports: importsOf(name, text) }
+    }),
+)
+
+function roomOf(name: string): string | undefined {
+  return Object.keys(rooms)
+    .filter((room) => name === room || name.startsWith(`${room}/`))
+    .toSorted((a, b) => b.length - a.length)[0]
+}
+
+/** What a file imports, types included: paths of ours resolved, names of packages as they stand. */
+function importsOf(name: string, text: string): readonly string[] {
+  return ts
+    .preProcessFile(text, true, true)
+    .importedFiles.map(({ fileName }) => (fileName.startsWith('.') ? join(name, '..', fileName) : fileName))
+}
+
+/** The file without types and comments. */
+function code(text: string): string {
+  const target = ts.ScriptTarget.ES2023
+  return ts.transpileModule(text, { compilerOptions: { target, verbatimModuleSyntax: true, removeComments: true } })
+    .outputText
+}
+
+describe('the rooms', () => {
+  test('every file has a room', () => {
+    expect(files.filter(({ room }) => room === undefined).map(({ name }) => name)).toEqual([])
+  })
+
+  test('a file imports only from the rooms beside its own that the table gives it', () => {
+    const trespasses = files.flatMap(({ name, room = '', imports }) =>
+      imports
+        .filter((target) => /^(src|adapters|test|examples)\//.test(target) && roomOf(target) !== room)
+        .filter((target) => !rooms[room]?.some((other) => target === other || target.startsWith(`${other}/`)))
+        .map((target) => `${name} -> ${target}`),
+    )
+    expect(trespasses).toEqual([])
+  })
+
+  test('no file imports itself by way of others', () => {
+    const graph = new Map(files.map(({ name, text }) => [name, importsOf(name, code(text))]))
+    const reaches = (from: string, goal: string, seen = new Set<string>()): boolean =>
+      (graph.get(from) ?? []).some((next) => next === goal || (!seen.has(next) && reaches(next, goal, seen.add(next))))
+    expect([...graph.keys()].filter((name) => reaches(name, name))).toEqual([])
+  })
+})
+
+describe('nothing ambient', () => {
+  test('packages are those that the manifest declares, and node: modules stand in adapters/node alone', () => {
+    const { dependencies, peerDependencies = {} }: Manifest = manifest
+    const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    const strangers = files.flatMap(({ name, imports }) =>
+      imports
+        .filter((target) => !/^(src|adapters)\//.test(target))
+        .filter((target) => !(target.startsWith('node:') && name.startsWith('adapters/node/')))
+        .filter((target) => !declared.some((other) => target === other || target.startsWith(`${other}/`)))
+        .map((target) => `${name} -> ${target}`),
+    )
+    expect(strangers).toEqual([])
+  })
+
+  test('the time is read in one file, and chance comes through the platform', () => {
+    const readers = files.filter(({ text }) => /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code(text)))
+    expect(readers.map(({ name }) => name)).toEqual(['src/clock.ts'])
+  })
+})
