@@ -23,7 +23,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/core': leaves,
   'src/clock.ts': ['src/contracts'],
   'src/options.ts': leaves,
-  'src/context.ts': ['src/contracts', 'src/options.ts', 'src/services'],
+  'src/context.ts': [...leaves, 'src/options.ts', 'src/services'],
   'src/verify.ts': rules,
   'src/plugins': rules,
   'src/services': [...rules, ...context],
