@@ -1,0 +1,60 @@
+/** Bytes that WebCrypto takes: never a view of shared memory. */
+export type Bytes = Uint8Array<ArrayBuffer>
+
+const encoder = new TextEncoder()
+
+/** The UTF-8 bytes of a text. */
+export function bytesOf(text: string): Bytes {
+  return encoder.encode(text)
+}
+
+/** The bytes of a header value as they were on the wire: `Headers` shows each as one character (Fetch, "isomorphic decode"). */
+export function bytesOfHeader(value: string): Bytes {
+  return Uint8Array.from(value, (character) => character.charCodeAt(0))
+}
+
+/** One after the other. */
+export function joinBytes(...parts: readonly Uint8Array[]): Bytes {
+  const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+  let at = 0
+  for (const part of parts) {
+    joined.set(part, at)
+    at += part.length
+  }
+  return joined
+}
+
+/** Lower-case hexadecimal digits. */
+export function hexOf(bytes: Uint8Array): string {
+  let text = ''
+  for (const byte of bytes) text += byte.toString(16).padStart(2, '0')
+  return text
+}
+
+/** Base64 with padding (RFC 4648 section 4). */
+export function base64Of(bytes: Uint8Array): string {
+  let binary = ''
+  for (const byte of bytes) binary += String.fromCharCode(byte)
+  return btoa(binary)
+}
+
+/** Base64 for URLs, without padding (RFC 4648 section 5). */
+export function base64UrlOf(bytes: Uint8Array): string {
+  return base64Of(bytes).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
+}
+
+/** The bytes of base64 text, padded or not; null when it is none. */
+export function bytesOfBase64(text: string): Bytes | null {
+  const digits = text.replace(/={1,2}$/, '')
+  if (!/^[A-Za-z0-9+/]*$/.test(digits) || digits.length % 4 === 1) return null
+  if (digits.length < text.length && text.length % 4 !== 0) return null
+  return Uint8Array.from(atob(digits), (character) => character.charCodeAt(0))
+}
+
+/** The bytes of hexadecimal digits of either case; null when the text is none. */
+export function bytesOfHex(text: string): Bytes | null {
+  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return null
+  const bytes = new Uint8Array(text.length / 2)
+  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
+  return bytes
+}

@@ -1,0 +1,104 @@
+import { definePlugin, type Outbound, type OutboundContext } from '../contracts/plugin.ts'
+import type { Platform } from '../contracts/platform.ts'
+import { publicKey, signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
+import { base64Of, bytesOf, type Bytes } from '../core/encoding.ts'
+import { bodyBytes, standardContent } from '../core/sign.ts'
+import { type StandardKey, standardKey } from '../core/standard-webhooks.ts'
+import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
+
+const secretRule = 'value must be whsec_ or whsk_ followed by base64'
+
+/** Why a text is no signing secret, or null. An HMAC key has 24 to 64 bytes, as the specification wants it. */
+function secretProblem(value: string): string | null {
+  const key = standardKey(value)
+  if (key === null || key.kind === 'public') return secretRule
+  return key.kind === 'hmac' && (key.key.length < 24 || key.key.length > 64) ? secretRule : null
+}
+
+/**
+ * Signs deliveries as https://www.standardwebhooks.com defines: `webhook-id`, `webhook-timestamp`, and in
+ * `webhook-signature` one signature for each secret, so that keys rotate without downtime. A `whsec_` secret makes `v1`
+ * signatures (HMAC-SHA256), a `whsk_` secret `v1a` ones (Ed25519). One HMAC secret is made when none is given.
+ * With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
+ */
+export const standardWebhooks = definePlugin({
+  name: 'standard-webhooks',
+  sides: ['outbound'],
+  config: object({
+    secrets: list(text({ rule: secretProblem }), { min: 1, max: 5 }),
+    envelope: withDefault(flag(), false),
+  }),
+  fill: (config, platform) => ({
+    ...config,
+    secrets: config['secrets'] ?? [`whsec_${base64Of(platform.randomBytes(32))}`],
+  }),
+  async verify({ secrets }) {
+    const reasons = await Promise.all(secrets.map(async (secret) => ((await isPair(secret)) ? null : secretRule)))
+    const last = reasons.findLastIndex((reason) => reason !== null)
+    return last === -1 ? null : { secrets: reasons.slice(0, last + 1) }
+  },
+  async prepare({ secrets, envelope }, platform) {
+    const signers = await Promise.all(secrets.map((secret) => signer(secret, platform)))
+    return {
+      async outbound(request, context) {
+        const { event } = context
+        const body = envelope ? enveloped(request, context) : request.body
+        const timestamp = String(Math.floor(context.now / 1000))
+        const content = standardContent(event.id, timestamp, bodyBytes(body))
+        const signatures = await Promise.all(signers.map((sign) => sign(content)))
+        const headers = {
+          ...request.headers,
+          'webhook-id': event.id,
+          'webhook-timestamp': timestamp,
+          'webhook-signature': signatures.join(' '),
+        }
+        return { ...request, headers, body }
+      },
+    }
+  },
+})
+
+async function signer(secret: string, platform: Platform): Promise<(content: Bytes) => Promise<string>> {
+  const key = signingSecret(secret)
+  if (key.kind === 'hmac') {
+    return async (content) => `v1,${base64Of(await platform.hmac('sha-256', key.key, content))}`
+  }
+  const cryptoKey = await signingKey(key.seed)
+  return async (content) => `v1a,${base64Of(await signEd25519(cryptoKey, content))}`
+}
+
+function signingSecret(secret: string): Exclude<StandardKey, { kind: 'public' }> {
+  const key = standardKey(secret)
+  if (key === null || key.kind === 'public') throw new Error(secretRule)
+  return key
+}
+
+/** Whether the public key that a `whsk_` secret carries, if any, verifies what its seed signs. */
+async function isPair(secret: string): Promise<boolean> {
+  const key = signingSecret(secret)
+  if (key.kind === 'hmac' || key.publicKey === null) return true
+  const sample = bytesOf('pair')
+  try {
+    const signature = await signEd25519(await signingKey(key.seed), sample)
+    return await verifyEd25519(await publicKey(key.publicKey), signature, sample)
+  } catch {
+    return false // its bytes are no point of the curve
+  }
+}
+
+/** The body put into an envelope, as it stands: what a plugin masked before stays masked. */
+function enveloped({ body }: Outbound, { event }: OutboundContext): string | null {
+  if (body === null) return null
+  if (body !== event.data && !isJson(body)) throw new Error('a body that is not JSON cannot be put into an envelope')
+  const timestamp = new Date(event.ingested_at).toISOString()
+  return `{"type":${JSON.stringify(event.event_type)},"timestamp":"${timestamp}","data":${body}}`
+}
+
+function isJson(body: string): boolean {
+  try {
+    JSON.parse(body)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,47 @@
+import { definePlugin } from '../contracts/plugin.ts'
+import type { Platform } from '../contracts/platform.ts'
+import { bytesOf, hexOf } from '../core/encoding.ts'
+import { bodyBytes, webhookxContent } from '../core/sign.ts'
+import { object, text } from '../schema/leaf.ts'
+
+const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
+
+/**
+ * Signs deliveries as WebhookX does: `Webhookx-Signature: v1=<hex HMAC-SHA256 of "<timestamp>.<body>">`, with
+ * `Webhookx-Timestamp` of the try in unix seconds. The secret is 32 random letters and digits when none is given.
+ */
+export const webhookxSignature = definePlugin({
+  name: 'webhookx-signature',
+  sides: ['outbound'],
+  config: object({ signing_secret: text({ min: 1 }) }),
+  fill: (config, platform) => ({ ...config, signing_secret: config['signing_secret'] ?? randomText(32, platform) }),
+  prepare({ signing_secret }, platform) {
+    const key = bytesOf(signing_secret)
+    return {
+      async outbound(request, { now, event, attempt }) {
+        const timestamp = String(Math.floor(now / 1000))
+        const mac = await platform.hmac('sha-256', key, webhookxContent(timestamp, bodyBytes(request.body)))
+        const headers = {
+          ...request.headers,
+          'webhookx-event-id': event.id,
+          'webhookx-delivery-id': attempt.id,
+          'webhookx-timestamp': timestamp,
+          'webhookx-signature': `v1=${hexOf(mac)}`,
+        }
+        return { ...request, headers }
+      },
+    }
+  },
+})
+
+/** Letters and digits, each as likely as the other: bytes beyond the last multiple of 62 are drawn again. */
+function randomText(length: number, platform: Platform): string {
+  const fair = 256 - (256 % alphabet.length)
+  let drawn = ''
+  while (drawn.length < length) {
+    for (const byte of platform.randomBytes(length)) {
+      if (byte < fair && drawn.length < length) drawn += alphabet[byte % alphabet.length]!
+    }
+  }
+  return drawn
+}
