@@ -1,0 +1,65 @@
+import ipaddr from 'ipaddr.js'
+
+export type Address = ipaddr.IPv4 | ipaddr.IPv6
+/** A network: its address and the length of its prefix. */
+export type Network = readonly [Address, number]
+
+/** The groups that rules may name beside `@default`, which is all of them. Each address is in one of them at most. */
+export const groupNames = ['@private', '@loopback', '@linklocal', '@reserved'] as const
+export type GroupName = (typeof groupNames)[number]
+
+const networks = (...texts: string[]): readonly Network[] => texts.map((text) => ipaddr.parseCIDR(text))
+
+const named: Readonly<Record<Exclude<GroupName, '@reserved'>, readonly Network[]>> = {
+  '@private': networks('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'),
+  '@loopback': networks('127.0.0.0/8', '::1/128'),
+  '@linklocal': networks('169.254.0.0/16', 'fe80::/10'),
+}
+
+// The IANA special-purpose registries, https://www.iana.org/assignments/iana-ipv4-special-registry and
+// https://www.iana.org/assignments/iana-ipv6-special-registry: what is not "Globally Reachable" there, and multicast.
+const reserved = networks(
+  '0.0.0.0/8', // this host on this network, RFC 791
+  '100.64.0.0/10', // shared address space, RFC 6598
+  '192.0.0.0/24', // IETF protocol assignments, RFC 6890
+  '192.0.2.0/24', // documentation, RFC 5737
+  '192.88.99.0/24', // 6to4 relays, deprecated, RFC 7526
+  '198.18.0.0/15', // benchmarking, RFC 2544
+  '198.51.100.0/24', // documentation, RFC 5737
+  '203.0.113.0/24', // documentation, RFC 5737
+  '224.0.0.0/4', // multicast, RFC 5771
+  '240.0.0.0/4', // reserved and broadcast, RFC 1112, RFC 8190
+  // Only 2000::/3 is global unicast space (RFC 4291). The rest holds the unspecified address, IPv4-compatible and
+  // -translated ones, 64:ff9b:1::/48, 100::/64, 5f00::/16 and multicast; nothing in it is globally reachable.
+  '::/3',
+  '4000::/2',
+  '8000::/1',
+  '2001::/23', // IETF protocol assignments with Teredo, benchmarking and ORCHID, RFC 2928
+  '2001:db8::/32', // documentation, RFC 3849
+  '3fff::/20', // documentation, RFC 9637
+)
+
+// Inside those, what the registries call globally reachable.
+const reachable = networks(
+  '192.0.0.9/32', // port control protocol anycast, RFC 7723
+  '192.0.0.10/32', // TURN anycast, RFC 8155
+  '2001:1::1/128', // port control protocol anycast, RFC 7723
+  '2001:1::2/128', // TURN anycast, RFC 8155
+  '2001:1::3/128', // DNS-SD service registration anycast, RFC 9665
+  '2001:3::/32', // AMT, RFC 7450
+  '2001:4:112::/48', // AS112, RFC 7535
+  '2001:20::/28', // ORCHIDv2, RFC 7343
+  '2001:30::/28', // drone remote id tags, RFC 9374
+)
+
+/** The group an address belongs to, or null for an ordinary public one. Addresses that hold an IPv4 one are taken as they are. */
+export function groupOf(address: Address): GroupName | null {
+  if (isIn(address, named['@private'])) return '@private'
+  if (isIn(address, named['@loopback'])) return '@loopback'
+  if (isIn(address, named['@linklocal'])) return '@linklocal'
+  return isIn(address, reserved) && !isIn(address, reachable) ? '@reserved' : null
+}
+
+export function isIn(address: Address, list: readonly Network[]): boolean {
+  return list.some(([network, bits]) => address.kind() === network.kind() && address.match(network, bits))
+}

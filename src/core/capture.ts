@@ -1,0 +1,60 @@
+// What is recorded of requests and answers: bounded, and text that every engine can store.
+
+const encoder = new TextEncoder()
+const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
+const ascii = /^[\0-\x7f]*$/
+const unstorable = /[\0\p{Surrogate}]/gu
+
+/**
+ * The text of received bytes: at most `maxBytes` of them, and no more than that as UTF-8, never half a code point.
+ * What is not UTF-8, and U+0000, becomes U+FFFD. A byte order mark is kept.
+ */
+export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
+  if (bytes.length <= maxBytes) return recordText(decoder.decode(bytes), maxBytes)
+  // A decoder told that more may follow holds back the first bytes of a code point that the cut went through.
+  const cutting = new TextDecoder('utf-8', { ignoreBOM: true })
+  return recordText(cutting.decode(bytes.subarray(0, maxBytes), { stream: true }), maxBytes)
+}
+
+/** A text cut at `maxBytes` of UTF-8, never inside a code point; U+0000 and halves of surrogate pairs become U+FFFD. */
+export function recordText(text: string, maxBytes: number): string {
+  // Each UTF-16 unit is at least one byte, so units beyond the bound cannot be kept: the rest need not be looked at.
+  const storable = text.slice(0, maxBytes + 1).replace(unstorable, '\uFFFD')
+  if (storable.length * 3 <= maxBytes || (storable.length <= maxBytes && ascii.test(storable))) return storable
+  const room = new Uint8Array(Math.min(maxBytes, storable.length * 3))
+  return storable.slice(0, encoder.encodeInto(storable, room).read)
+}
+
+/**
+ * Headers as they are recorded: names in lower case, values of a repeated name joined with `, `, a value whose name is in
+ * `redact` (lower case) shown as `***`. Names and values together are at most `maxBytes`: the last value that
+ * fits in part is cut, what follows is left out. The answer has no prototype, so that any name is only data.
+ */
+export function recordHeaders(
+  headers: Iterable<readonly [name: string, value: string]>,
+  { maxBytes, redact }: { readonly maxBytes: number; readonly redact?: ReadonlySet<string> },
+): Record<string, string> {
+  const recorded = Object.create(null) as Record<string, string>
+  for (const [given, value] of headers) {
+    const name = given.toLowerCase()
+    if (redact?.has(name)) recorded[name] = '***'
+    else recorded[name] = name in recorded ? `${recorded[name]}, ${value}` : value
+  }
+  let left = maxBytes
+  for (const name in recorded) {
+    left -= bytesOf(name)
+    if (left < (recorded[name] === '***' ? 3 : 0)) left = -1 // a redacted value is shown whole or not at all
+    if (left < 0) {
+      delete recorded[name]
+      continue
+    }
+    const text = recordText(recorded[name]!, left) // the loop goes over its own keys
+    recorded[name] = text
+    left -= bytesOf(text)
+  }
+  return recorded
+}
+
+function bytesOf(text: string): number {
+  return ascii.test(text) ? text.length : encoder.encode(text).length
+}
