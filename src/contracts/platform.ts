@@ -21,6 +21,21 @@ export interface SendRules {
   readonly allow: readonly string[]
 }
 
+/** A thread, or a process where threads cannot be killed, that answers one call at a time. It keeps no process alive while idle. */
+export interface Thread {
+  /** Answers what the script makes of a JSON value, as JSON; rejects when the thread died. */
+  call(message: unknown): Promise<unknown>
+  /** Ends it at once, even in an endless loop. Twice is fine. */
+  kill(): void
+}
+
+export interface ThreadScript {
+  /** The text of a function `(modules, hmac) => (message) => answer` that refers to nothing outside itself. */
+  readonly text: string
+  /** The packages that it is given, in this order. */
+  readonly modules: readonly string[]
+}
+
 /** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */
 export interface Platform {
   /** The default HTTP client. */
@@ -30,4 +45,6 @@ export interface Platform {
   vitals(): Vitals
   /** Whether calls may share a batch; false where work for one request may not ride on another's. */
   readonly gathers: boolean
+  /** Starts a thread; resolves when it is ready, rejects when it cannot start. Missing where a runtime has none. */
+  thread?(script: ThreadScript): Promise<Thread>
 }
