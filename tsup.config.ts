@@ -3,7 +3,7 @@ import { existsSync, readdirSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
 /** What the package exports: the path in `dist` and the source of it. */
-const entries: Readonly<Record<string, string>> = {
+export const entries: Readonly<Record<string, string>> = {
   index: 'src/index.ts',
   verify: 'src/verify.ts',
   'testing/index': 'src/testing/index.ts',

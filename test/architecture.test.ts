@@ -6,11 +6,6 @@ import { describe, expect, test } from 'vitest'
 
 import manifest from '../package.json' with { type: 'json' }
 
-interface Manifest {
-  readonly dependencies: Readonly<Record<string, string>>
-  readonly peerDependencies?: Readonly<Record<string, string>>
-}
-
 const leaves = ['src/errors.ts', 'src/schema', 'src/contracts']
 const rules = [...leaves, 'src/core']
 const context = ['src/options.ts', 'src/context.ts']
@@ -24,11 +19,11 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/clock.ts': ['src/contracts'],
   'src/options.ts': leaves,
   'src/context.ts': [...leaves, 'src/options.ts', 'src/services'],
-  'src/verify.ts': rules,
+  'src/verify.ts': [...rules, 'src/clock.ts'],
   'src/plugins': rules,
   'src/services': [...rules, ...context],
   'src/http': ['src/services', 'src/core', 'src/schema', 'src/errors.ts', ...context],
-  'src/worker': ['src/services', 'src/contracts', 'src/core', 'src/errors.ts', ...context],
+  'src/worker': ['src/services', 'src/contracts', 'src/core', 'src/clock.ts', 'src/errors.ts', ...context],
   'src/testing': ['src', 'adapters/memory'],
   'src/portable.ts': rules,
   'src/posthorn.ts': ['src', 'adapters/memory'],
@@ -95,8 +90,7 @@ describe('the rooms', () => {
 
 describe('nothing ambient', () => {
   test('packages are those that the manifest declares, and node: modules stand in adapters/node alone', () => {
-    const { dependencies, peerDependencies = {} }: Manifest = manifest
-    const declared = [...Object.keys(dependencies), ...Object.keys(peerDependencies)]
+    const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
     const strangers = files.flatMap(({ name, imports }) =>
       imports
         .filter((target) => !/^(src|adapters)\//.test(target))
