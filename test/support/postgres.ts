@@ -1,0 +1,106 @@
+import { execFile, execFileSync, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { promisify } from 'node:util'
+
+import pg from 'pg'
+
+export interface TestPostgres {
+  /** Null where there is no server: then tests run on PGlite, which is one backend. */
+  readonly url: string | null
+  stop(): Promise<void>
+}
+
+/**
+ * A PostgreSQL for one test run: POSTHORN_TEST_DATABASE_URL, else local binaries on a free port in a temporary folder.
+ * The server forgets nothing it should keep, but is not safe against a power cut.
+ */
+export async function startPostgres(): Promise<TestPostgres> {
+  const given = process.env['POSTHORN_TEST_DATABASE_URL']
+  if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
+  const bin = binaries()
+  if (bin === null) return { url: null, stop: async () => {} }
+
+  const user = unprivileged()
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-pg-'))
+  if (user !== null) chownSync(folder, user.uid, user.gid)
+  const data = join(folder, 'data')
+  const initdb = ['-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--no-locale', '-N']
+  await promisify(execFile)(join(bin, 'initdb'), initdb, { ...user, cwd: folder })
+
+  const port = await freePort()
+  const settings = ['fsync=off', 'synchronous_commit=off', 'full_page_writes=off', 'max_connections=300']
+  const server = spawn(
+    join(bin, 'postgres'),
+    ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', '', ...settings.flatMap((each) => ['-c', each])],
+    { ...user, cwd: folder, stdio: 'ignore' },
+  )
+  const kill = (): void => void server.kill('SIGKILL')
+  process.once('exit', kill)
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  await answering(url, () => server.exitCode)
+  return {
+    url,
+    async stop() {
+      process.off('exit', kill)
+      if (server.exitCode === null) {
+        server.kill('SIGQUIT') // at once: nobody will read it again
+        await once(server, 'exit')
+      }
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+function binaries(): string | null {
+  const debian = '/usr/lib/postgresql'
+  const versions = existsSync(debian) ? readdirSync(debian).toSorted((a, b) => Number(b) - Number(a)) : []
+  const folders = [
+    ...(process.env['PATH'] ?? '').split(':'),
+    ...versions.map((version) => join(debian, version, 'bin')),
+    '/opt/homebrew/opt/postgresql/bin',
+  ]
+  return folders.find((folder) => existsSync(join(folder, 'initdb')) && existsSync(join(folder, 'postgres'))) ?? null
+}
+
+/** initdb refuses root, so root runs it as another user. */
+function unprivileged(): { uid: number; gid: number } | null {
+  if (process.getuid?.() !== 0) return null
+  for (const name of ['postgres', 'nobody']) {
+    try {
+      const id = (flag: string) => Number(execFileSync('id', [flag, name], { encoding: 'utf8', stdio: 'pipe' }))
+      return { uid: id('-u'), gid: id('-g') }
+    } catch {
+      // No such user here.
+    }
+  }
+  throw new Error('Running as root, and there is neither a user postgres nor nobody to run a server as')
+}
+
+export async function freePort(): Promise<number> {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as AddressInfo // a TCP server's address is one
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** Waits until the server takes connections. */
+async function answering(url: string, exitCode: () => number | null): Promise<void> {
+  for (let tries = 1; ; tries++) {
+    const client = new pg.Client(url)
+    try {
+      await client.connect()
+      return await client.end()
+    } catch (error) {
+      if (exitCode() !== null) throw new Error(`postgres ended with code ${exitCode()}`, { cause: error })
+      if (tries === 500) throw new Error('postgres did not start', { cause: error })
+      await sleep(10)
+    }
+  }
+}
