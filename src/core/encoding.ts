@@ -50,11 +50,3 @@ export function bytesOfBase64(text: string): Bytes | null {
   if (digits.length < text.length && text.length % 4 !== 0) return null
   return Uint8Array.from(atob(digits), (character) => character.charCodeAt(0))
 }
-
-/** The bytes of hexadecimal digits of either case; null when the text is none. */
-export function bytesOfHex(text: string): Bytes | null {
-  if (text.length % 2 !== 0 || !/^[0-9a-fA-F]*$/.test(text)) return null
-  const bytes = new Uint8Array(text.length / 2)
-  for (let i = 0; i < bytes.length; i++) bytes[i] = Number.parseInt(text.slice(2 * i, 2 * i + 2), 16)
-  return bytes
-}

@@ -1,0 +1,197 @@
+import { systemClock } from './clock.ts'
+import { equalText } from './core/constant-time.ts'
+import { publicKey, verifyEd25519 } from './core/ed25519.ts'
+import { base64Of, bytesOf, bytesOfBase64, type Bytes, hexOf } from './core/encoding.ts'
+import { freshness, unixSeconds } from './core/freshness.ts'
+import { standardContent, webhookxContent } from './core/sign.ts'
+import { standardKey, standardSignatures } from './core/standard-webhooks.ts'
+
+// For the receiver of webhooks: one function, web standards only, nothing else of Posthorn.
+
+/** Why a request is not taken for a webhook of the sender. */
+export type VerificationCode =
+  /** No signature header of a scheme for which there is a secret, or no id or timestamp beside it. */
+  | 'missing_header'
+  /** A header is there, but not in its form; or the signed body is not JSON. */
+  | 'malformed'
+  /** Signed longer ago than the tolerance. */
+  | 'stale'
+  /** Signed further ahead than the tolerance. */
+  | 'future'
+  /** No signature was made with any of the secrets over this body. */
+  | 'mismatch'
+  /** A secret given to `verifyWebhook` is none: a mistake of the receiver, not of the sender. */
+  | 'invalid_secret'
+
+export class WebhookVerificationError extends Error {
+  readonly code: VerificationCode
+
+  constructor(code: VerificationCode, message: string) {
+    super(message)
+    this.name = 'WebhookVerificationError'
+    this.code = code
+  }
+}
+
+/** What was received, where there is no `Request`: the headers as Node has them will do, the body must be as it came. */
+export interface ReceivedWebhook {
+  readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  readonly body: string | Uint8Array
+}
+
+export interface VerifyOptions {
+  /** How old a signature may be, and how far ahead, in seconds; 0 takes any age. Default 300. */
+  readonly toleranceSeconds?: number
+  /** Unix milliseconds. Default: the system's time. */
+  readonly now?: number
+}
+
+/**
+ * Answers the payload of a webhook that was signed with one of the secrets; `undefined` when it has no body.
+ *
+ * A secret is `whsec_...` (Standard Webhooks, HMAC), `whpk_...` (Standard Webhooks, the public key of Ed25519), or any other text,
+ * which is that of webhookx-signature. While a key is exchanged, give the old one and the new one. A `Request` is read to
+ * its end: pass `request.clone()` to keep it. Requests may come twice: `webhook-id` is the same then.
+ *
+ * @throws WebhookVerificationError whose `code` tells why; answer the sender 401.
+ */
+export async function verifyWebhook<Payload = unknown>(
+  received: Request | ReceivedWebhook,
+  secrets: string | readonly string[],
+  { toleranceSeconds = 300, now = systemClock().now() }: VerifyOptions = {},
+): Promise<Payload> {
+  const keys = keysOf(typeof secrets === 'string' ? [secrets] : secrets)
+  const header = headerReader(received.headers)
+  const body = await bodyOf(received)
+  // Where both signatures are sent, the one of Standard Webhooks counts, if there is a key for it.
+  const standard = keys.standard.length > 0 && (header('webhook-signature') !== null || keys.webhookx.length === 0)
+  const claim = standard ? readStandard(header) : readWebhookx(header)
+
+  const age = freshness(claim.seconds, now, toleranceSeconds)
+  if (age === 'stale') throw new WebhookVerificationError('stale', 'the signature is too old')
+  if (age === 'future') throw new WebhookVerificationError('future', 'the signature is from the future')
+
+  for (const key of standard ? keys.standard : keys.webhookx) {
+    if (await claim.isSignedBy(key, body)) return payloadOf(body) as Payload // what the sender sends is the caller's to know
+  }
+  throw new WebhookVerificationError('mismatch', 'no signature matches')
+}
+
+type Key = { readonly kind: 'hmac' | 'public'; readonly key: Bytes }
+
+/** What the headers of a request say of its signature. */
+interface Claim {
+  readonly seconds: number
+  isSignedBy(key: Key, body: Uint8Array): Promise<boolean>
+}
+
+/** Keys by scheme. A key of one is never tried in the other: a public key must not be taken for an HMAC secret. */
+function keysOf(secrets: readonly string[]): { readonly standard: readonly Key[]; readonly webhookx: readonly Key[] } {
+  const standard: Key[] = []
+  const webhookx: Key[] = []
+  for (const secret of secrets) {
+    if (!/^wh(sec|pk|sk)_/.test(secret)) {
+      if (secret === '') throw new WebhookVerificationError('invalid_secret', 'a secret is empty')
+      webhookx.push({ kind: 'hmac', key: bytesOf(secret) })
+      continue
+    }
+    const key = standardKey(secret)
+    if (key === null || key.kind === 'signing') {
+      throw new WebhookVerificationError('invalid_secret', 'a secret must be whsec_ or whpk_ followed by base64')
+    }
+    standard.push(key)
+  }
+  if (secrets.length === 0) throw new WebhookVerificationError('invalid_secret', 'there is no secret')
+  return { standard, webhookx }
+}
+
+type HeaderReader = (name: string) => string | null
+
+/** Reads headers whatever the case of their names; a header that stands twice is joined, as `Headers` does. */
+function headerReader(headers: ReceivedWebhook['headers']): HeaderReader {
+  if (isHeaders(headers)) return (name) => headers.get(name)
+  const entries = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value] as const)
+  return (name) => {
+    const values = entries.flatMap(([key, value]) => (key === name && value !== undefined ? value : []))
+    return values.length === 0 ? null : values.join(', ')
+  }
+}
+
+// By shape, not by class: frameworks and test environments bring Request and Headers of their own.
+function isHeaders(headers: ReceivedWebhook['headers']): headers is Headers {
+  return 'get' in headers && typeof headers.get === 'function'
+}
+
+async function bodyOf(received: Request | ReceivedWebhook): Promise<Uint8Array> {
+  if ('arrayBuffer' in received) return new Uint8Array(await received.arrayBuffer())
+  if (typeof received.body === 'string') return bytesOf(received.body)
+  if (received.body instanceof Uint8Array) return received.body
+  throw new TypeError('body must be the text or bytes as received, not what was parsed of them')
+}
+
+function required(header: HeaderReader, name: string): string {
+  const value = header(name)
+  if (value === null) throw new WebhookVerificationError('missing_header', `header ${name} is missing`)
+  return value
+}
+
+function timestampOf(header: HeaderReader, name: string): { readonly text: string; readonly seconds: number } {
+  const text = required(header, name)
+  const seconds = unixSeconds(text)
+  if (seconds === null) throw malformed(name)
+  return { text, seconds }
+}
+
+function malformed(name: string): WebhookVerificationError {
+  return new WebhookVerificationError('malformed', `header ${name} is malformed`)
+}
+
+function readStandard(header: HeaderReader): Claim {
+  const signatures = standardSignatures(required(header, 'webhook-signature'))
+  const id = required(header, 'webhook-id')
+  const { text, seconds } = timestampOf(header, 'webhook-timestamp')
+  if (signatures === null) throw malformed('webhook-signature')
+  if (!/^[\x21-\x7e]+$/.test(id)) throw malformed('webhook-id')
+  return {
+    seconds,
+    async isSignedBy({ kind, key }, body) {
+      const content = standardContent(id, text, body)
+      if (kind === 'hmac') {
+        const expected = base64Of(await hmac(key, content))
+        return signatures.v1.some((signature) => equalText(expected, signature))
+      }
+      const cryptoKey = await publicKey(key).catch(() => {
+        throw new WebhookVerificationError('invalid_secret', 'a whpk_ secret is not an Ed25519 public key')
+      })
+      for (const signature of signatures.v1a) {
+        const bytes = bytesOfBase64(signature)
+        if (bytes?.length === 64 && (await verifyEd25519(cryptoKey, bytes, content))) return true
+      }
+      return false
+    },
+  }
+}
+
+function readWebhookx(header: HeaderReader): Claim {
+  const given = /^v1=([0-9a-f]{64})$/i.exec(required(header, 'webhookx-signature'))?.[1]?.toLowerCase()
+  const { text, seconds } = timestampOf(header, 'webhookx-timestamp')
+  if (given === undefined) throw malformed('webhookx-signature')
+  return {
+    seconds,
+    isSignedBy: async ({ key }, body) => equalText(hexOf(await hmac(key, webhookxContent(text, body))), given),
+  }
+}
+
+async function hmac(key: Bytes, content: Bytes): Promise<Uint8Array> {
+  const cryptoKey = await crypto.subtle.importKey('raw', key, { name: 'HMAC', hash: 'SHA-256' }, false, ['sign'])
+  return new Uint8Array(await crypto.subtle.sign('HMAC', cryptoKey, content))
+}
+
+function payloadOf(body: Uint8Array): unknown {
+  if (body.length === 0) return undefined
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body))
+  } catch {
+    throw new WebhookVerificationError('malformed', 'the body is signed but is not JSON')
+  }
+}
