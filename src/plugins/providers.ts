@@ -106,7 +106,7 @@ const stripe = provider({
 /** Reads `t=..,v1=..[,v1=..]`, other schemes aside; null when it is something else, such as two joined headers. */
 function stripeSignature(header: string): { readonly timestamp: string; readonly v1: readonly string[] } | null {
   const items = header.split(',')
-  if (!items.every((item) => /^\w+=\S+$/.test(item))) return null
+  if (!items.every((item) => /^\w+=\w+$/.test(item))) return null
   const of = (key: string) => items.filter((item) => item.startsWith(key)).map((item) => item.slice(key.length))
   const [timestamp, second] = of('t=')
   return timestamp === undefined || second !== undefined ? null : { timestamp, v1: of('v1=') }
