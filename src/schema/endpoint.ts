@@ -14,7 +14,17 @@ import {
   unsupported,
   withDefault,
 } from './leaf.ts'
-import { description, id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit } from './shared.ts'
+import {
+  description,
+  id,
+  metadata,
+  type Metadata,
+  type Millis,
+  name,
+  type RateLimit,
+  rateLimit,
+  type Input,
+} from './shared.ts'
 
 export const endpointMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const
 
@@ -84,7 +94,7 @@ const entries = {
 
 /** What a client may write of an endpoint. */
 export const endpointInput = object({ ...entries, plugins: unsupported() })
-export type EndpointInput = v.InferInput<typeof endpointInput>
+export type EndpointInput = Input<typeof endpointInput>
 
 /** The same in the config document, where plugins stand inside their owner. */
 export const endpointEntries = entries

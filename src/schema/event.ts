@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { isPlainObject, object, orNull, readOnly, text, textLength } from './leaf.ts'
-import { id, type Millis } from './shared.ts'
+import { id, type Millis, type Input } from './shared.ts'
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u001f\u007f-\u009f]/
@@ -48,7 +48,7 @@ export const eventInput = object({
   created_at: readOnly(),
   updated_at: readOnly(),
 })
-export type EventInput = v.InferInput<typeof eventInput>
+export type EventInput = Input<typeof eventInput>
 
 /** What a gateway request holds once its plugins have run. */
 export const gatewayInput = object({

@@ -115,8 +115,14 @@ export function object<const Entries extends v.ObjectEntries>(entries: Entries) 
   )
 }
 
-/** An object with the given properties and no others. */
-export function closedObject<const Entries extends v.ObjectEntries>(entries: Entries) {
+/** An object with the given properties and no others, but those whose key matches `free`. */
+export function closedObject<const Entries extends v.ObjectEntries>(
+  entries: Entries,
+  { free }: { free?: RegExp } = {},
+): v.GenericSchema<
+  v.InferInput<v.ObjectSchema<Entries, undefined>>,
+  v.InferOutput<v.ObjectSchema<Entries, undefined>>
+> {
   return v.pipe(
     v.custom<v.InferInput<v.ObjectSchema<Entries, undefined>>>(isPlainObject, typeMessage('an object')),
     v.looseObject(entries, typeMessage('an object')),
@@ -124,7 +130,7 @@ export function closedObject<const Entries extends v.ObjectEntries>(entries: Ent
     v.rawCheck(({ dataset, addIssue }) => {
       const input = dataset.value as Record<string, unknown>
       for (const [key, value] of Object.entries(input)) {
-        if (!Object.hasOwn(entries, key)) {
+        if (!Object.hasOwn(entries, key) && !free?.test(key)) {
           addIssue({
             message: 'property is unsupported',
             path: [{ type: 'object', origin: 'value', input, key, value }],

@@ -1,3 +1,8 @@
+import * as v from 'valibot'
+
+import { attemptStatuses } from './attempt.ts'
+import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } from './leaf.ts'
+
 /** A list in offset mode. */
 export interface OffsetPage<Row> {
   readonly total: number
@@ -11,10 +16,16 @@ export interface CursorPage<Row> {
   readonly prev: string | null
 }
 
-/** A time filter of a list: one moment, or bounds. Unix milliseconds. */
+/** A time filter of a list: one moment, or bounds that all hold. Unix milliseconds. */
 export type TimeFilter =
   | number
-  | { readonly gt?: number; readonly gte?: number; readonly lt?: number; readonly lte?: number }
+  | {
+      readonly eq?: number
+      readonly gt?: number
+      readonly gte?: number
+      readonly lt?: number
+      readonly lte?: number
+    }
 
 /** Parameters of every list. */
 export interface ListInput {
@@ -28,4 +39,100 @@ export interface ListInput {
   readonly after?: string
   readonly before?: string
   readonly created_at?: TimeFilter
+}
+
+/** `time`: `x=<ms>` or bounds `x[gt]=<ms>`. `pairs`: `x[<key>]=<text>`. The others are `x=<value>`. */
+export type ParameterKind = 'integer' | 'flag' | 'text' | 'time' | 'pairs'
+
+export interface Parameter {
+  readonly kind: ParameterKind
+  readonly schema: v.GenericSchema
+  readonly summary: string
+  readonly deprecated?: true
+}
+
+/** The parameters of a list, in the order in which they are checked. */
+export type Parameters = Readonly<Record<string, Parameter>>
+
+export const bounds = ['gt', 'gte', 'lt', 'lte'] as const
+
+const moment = integer()
+const timeSchema = v.union([
+  moment,
+  closedObject({
+    eq: v.optional(moment),
+    gt: v.optional(moment),
+    gte: v.optional(moment),
+    lt: v.optional(moment),
+    lte: v.optional(moment),
+  }),
+])
+const time = (what: string): Parameter => ({
+  kind: 'time',
+  schema: v.lazy((input) => (typeof input === 'object' ? timeSchema.options[1] : moment)),
+  summary: `${what}, unix milliseconds: one moment, or bounds.`,
+})
+const words = (summary: string): Parameter => ({ kind: 'text', schema: text(), summary })
+
+const paging = {
+  page_no: { kind: 'integer', schema: integer({ min: 1 }), summary: 'Page number.', deprecated: true },
+  page_size: {
+    kind: 'integer',
+    schema: integer({ min: 1, max: 1000 }),
+    summary: 'Rows of a page, 20 unless told.',
+    deprecated: true,
+  },
+  limit: { kind: 'integer', schema: integer({ min: 1, max: 1000 }), summary: 'Most rows answered, 20 unless told.' },
+  sort: { kind: 'text', schema: oneOf(['id.desc', 'id.asc']), summary: 'Order, id.desc unless told.' },
+  after: words('Rows strictly beyond this id in the direction of the sort.'),
+  before: words('Rows strictly before this id in the direction of the sort.'),
+} satisfies Parameters
+
+const name = words('Exactly this name.')
+const enabled: Parameter = { kind: 'flag', schema: flag(), summary: 'Only enabled rows, or only disabled ones.' }
+const created_at = time('Creation')
+const metadata: Parameter = {
+  kind: 'pairs',
+  schema: dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {})),
+  summary: 'Rows whose metadata holds every pair.',
+}
+
+/** What each list can be asked. */
+export const listParameters = {
+  workspaces: { ...paging, name, created_at, metadata },
+  endpoints: { ...paging, name, enabled, created_at, metadata },
+  sources: { ...paging, name, enabled, created_at, metadata },
+  plugins: {
+    ...paging,
+    name,
+    enabled,
+    created_at,
+    metadata,
+    endpoint_id: words('Plugins of this endpoint.'),
+    source_id: words('Plugins of this source.'),
+  },
+  events: {
+    ...paging,
+    created_at,
+    ingested_at: time('Acceptance'),
+    event_type: words('Exactly this type.'),
+    unique_id: words('The event with this unique_id.'),
+  },
+  attempts: {
+    ...paging,
+    created_at,
+    attempted_at: time('When it was sent'),
+    event_id: words('Attempts of this event.'),
+    endpoint_id: words('Attempts to this endpoint.'),
+    status: { kind: 'text', schema: oneOf(attemptStatuses), summary: 'Attempts in this status.' },
+  },
+} satisfies Record<string, Parameters>
+
+/** What is wrong with a value of a parameter, each reason with its place: `created_at[gt]: value must be an integer`. */
+export function parameterProblems(name: string, parameter: Parameter, value: unknown): string[] {
+  const result = v.safeParse(parameter.schema, value)
+  if (result.success) return []
+  return result.issues.map(
+    ({ path, message }) => `${name}${(path ?? []).map(({ key }) => `[${String(key)}]`).join('')}: ${message}`,
+  )
 }

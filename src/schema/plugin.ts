@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { anyObject, flag, object, orNull, readOnly, text, withDefault } from './leaf.ts'
-import { id, metadata, type Metadata, type Millis } from './shared.ts'
+import { id, metadata, type Metadata, type Millis, type Input } from './shared.ts'
 
 const entries = {
   id: orNull(id),
@@ -18,7 +18,7 @@ const entries = {
 
 /** What a client may write of a plugin. */
 export const pluginInput = object(entries)
-export type PluginInput = v.InferInput<typeof pluginInput>
+export type PluginInput = Input<typeof pluginInput>
 
 /** The same in the config document, where the owner is the entry around it. */
 export const pluginEntries = entries

@@ -25,3 +25,11 @@ export type RateLimit = v.InferOutput<typeof rateLimit>
 
 /** Unix time in milliseconds. */
 export type Millis = number
+
+/** What a schema takes, as callers may pass it: nothing in it is written to. */
+export type Input<Schema extends v.GenericSchema> = Frozen<v.InferInput<Schema>>
+type Frozen<T> = T extends readonly (infer Item)[]
+  ? readonly Frozen<Item>[]
+  : T extends object
+    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
+    : T

@@ -1,8 +1,6 @@
-import type * as v from 'valibot'
-
 import { endpointMethods } from './endpoint.ts'
 import { flag, integer, list, object, oneOf, orNull, readOnly, text, unsupported, withDefault } from './leaf.ts'
-import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit } from './shared.ts'
+import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit, type Input } from './shared.ts'
 
 const headerText = (value: string) => (/^[\t\x20-\x7e]+$/.test(value) ? null : 'invalid header value')
 
@@ -33,7 +31,7 @@ const entries = {
 
 /** What a client may write of a source. */
 export const sourceInput = object({ ...entries, plugins: unsupported() })
-export type SourceInput = v.InferInput<typeof sourceInput>
+export type SourceInput = Input<typeof sourceInput>
 
 /** The same in the config document, where plugins stand inside their owner. */
 export const sourceEntries = entries

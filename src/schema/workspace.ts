@@ -1,7 +1,5 @@
-import type * as v from 'valibot'
-
 import { object, orNull, readOnly, text, withDefault } from './leaf.ts'
-import { description, id, metadata, type Metadata, type Millis } from './shared.ts'
+import { description, id, metadata, type Metadata, type Millis, type Input } from './shared.ts'
 
 /** What a client may write of a workspace. */
 export const workspaceInput = object({
@@ -12,7 +10,7 @@ export const workspaceInput = object({
   created_at: readOnly(),
   updated_at: readOnly(),
 })
-export type WorkspaceInput = v.InferInput<typeof workspaceInput>
+export type WorkspaceInput = Input<typeof workspaceInput>
 
 /** A namespace of endpoints, sources, plugins, events and attempts. */
 export interface Workspace {

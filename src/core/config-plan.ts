@@ -1,0 +1,214 @@
+import type { ConfigPlan, Configuration, Violation } from '../contracts/storage.ts'
+import { isPlainObject } from '../schema/leaf.ts'
+import type { SyncCounts, SyncReport } from '../schema/config.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { Source } from '../schema/source.ts'
+
+/** A row as a document wants it. `existing` is the row that it means, whose id and creation stay. */
+export interface Wanted<Row> {
+  readonly id: string | null
+  readonly existing: Row | null
+  readonly fields: Omit<Row, 'id' | 'created_at' | 'updated_at'>
+}
+
+/** The same of a plugin, whose owner is the row around it. */
+export interface WantedPlugin extends Omit<Wanted<Plugin>, 'fields'> {
+  readonly fields: Omit<Wanted<Plugin>['fields'], 'endpoint_id' | 'source_id'>
+}
+
+export interface WantedOwner<Row> extends Wanted<Row> {
+  readonly plugins: readonly WantedPlugin[]
+}
+
+/** The state that a document describes; null for a kind of which it says nothing. */
+export interface WantedConfiguration {
+  readonly endpoints: readonly WantedOwner<Endpoint>[] | null
+  readonly sources: readonly WantedOwner<Source>[] | null
+}
+
+interface Named {
+  readonly id: string | null
+  readonly name: string | null
+}
+
+/**
+ * The rows that the entries of a document mean: the one with that id, else the one with that name, else null, a new
+ * one. `repeated` are the entries that mean what an earlier one means.
+ */
+export function identify<Row extends Named>(
+  rows: readonly Row[],
+  entries: readonly Named[],
+): { readonly meant: readonly (Row | null)[]; readonly repeated: ReadonlySet<number> } {
+  const byId = new Map(rows.map((row) => [row.id, row]))
+  const byName = new Map(rows.map((row) => [row.name, row]))
+  const seen = new Set<Row | string>()
+  const repeated = new Set<number>()
+  const meant = entries.map(({ id, name }, position) => {
+    const row = (id === null ? undefined : byId.get(id)) ?? (name === null ? undefined : byName.get(name)) ?? null
+    // A new row is known by its id, and by its name where it has no other.
+    const identity = row ?? (id === null ? `name ${name}` : `id ${id}`)
+    if (seen.has(identity)) repeated.add(position)
+    seen.add(identity)
+    return row
+  })
+  return { meant, repeated }
+}
+
+/**
+ * What must be written so that a workspace becomes what a document describes, and how much that is. A kind that the
+ * document names is replaced whole, with its plugins; a row that would stay the same is not written. Answers the first
+ * violation of the state after it that the workspace alone can tell.
+ */
+export function planConfig(
+  current: Configuration,
+  wanted: WantedConfiguration,
+  now: number,
+  newId: () => string,
+): { readonly plan: ConfigPlan; readonly report: SyncReport } | { readonly violation: Violation } {
+  const make = { now, newId }
+  const workspaceId = current.workspace.id
+  const endpoints = planRows(rowsOf(current.endpoints), wanted.endpoints, make)
+  const sources = planRows(rowsOf(current.sources), wanted.sources, make)
+
+  // Plugins of owners that the document does not speak of stay as they are.
+  const spokenOf = rowsOf(current.plugins).filter(({ endpoint_id }) =>
+    endpoint_id === null ? wanted.sources !== null : wanted.endpoints !== null,
+  )
+  const plugins = planRows(
+    spokenOf,
+    [
+      ...ownedPlugins(wanted.endpoints, endpoints.after, (id) => ({ endpoint_id: id, source_id: null })),
+      ...ownedPlugins(wanted.sources, sources.after, (id) => ({ endpoint_id: null, source_id: id })),
+    ],
+    make,
+  )
+
+  const spoken = new Set(spokenOf)
+  const untouched = rowsOf(current.plugins).filter((row) => !spoken.has(row))
+  const violation =
+    repeatedKey(endpoints.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
+    repeatedKey(sources.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
+    repeatedKey(sources.after, routeKeys) ??
+    repeatedKey([...untouched, ...plugins.after], ({ id }) => [{ id }])
+  if (violation !== null) return { violation }
+
+  return {
+    plan: { workspaceId, endpoints: endpoints.change, sources: sources.change, plugins: plugins.change },
+    report: { endpoints: endpoints.counts, sources: sources.counts, plugins: plugins.counts },
+  }
+}
+
+/** The routes that a source claims, as messages show them. */
+export function routeKeys({ enabled, config }: Source): { method: string; path: string }[] {
+  return enabled ? config.http.methods.map((method) => ({ method, path: config.http.path })) : []
+}
+
+function rowsOf<Row>(stored: readonly { readonly row: Row }[]): readonly Row[] {
+  return stored.map(({ row }) => row)
+}
+
+function planRows<Row extends { readonly id: string; readonly created_at: number; readonly updated_at: number }>(
+  rows: readonly Row[],
+  wanted: readonly Wanted<Row>[] | null,
+  { now, newId }: { now: number; newId: () => string },
+): {
+  readonly change: { readonly put: Row[]; readonly remove: string[] }
+  readonly counts: SyncCounts
+  /** The rows as they will be, in the order in which they are wanted. */
+  readonly after: readonly Row[]
+} {
+  if (wanted === null) {
+    return {
+      change: { put: [], remove: [] },
+      counts: { created: 0, updated: 0, deleted: 0, unchanged: 0 },
+      after: rows,
+    }
+  }
+  const put: Row[] = []
+  let created = 0
+  let unchanged = 0
+  const after = wanted.map(({ id, existing, fields }) => {
+    if (existing !== null && sameJson(fields, without(existing))) {
+      unchanged++
+      return existing
+    }
+    if (existing === null) created++
+    const row = {
+      id: existing?.id ?? id ?? newId(),
+      ...fields,
+      created_at: existing?.created_at ?? now,
+      updated_at: now,
+    } as unknown as Row // the fields are the row's without these three
+    put.push(row)
+    return row
+  })
+  const kept = new Set(wanted.map(({ existing }) => existing))
+  const gone = rows.filter((row) => !kept.has(row))
+  // A new row may take the id of one that goes: then it replaces it.
+  const taken = new Set(put.map(({ id }) => id))
+  return {
+    change: { put, remove: gone.map(({ id }) => id).filter((id) => !taken.has(id)) },
+    counts: { created, updated: put.length - created, deleted: gone.length, unchanged },
+    after,
+  }
+}
+
+function ownedPlugins<Row extends { readonly id: string }>(
+  owners: readonly WantedOwner<Row>[] | null,
+  rows: readonly Row[],
+  ownerIds: (id: string) => { endpoint_id: string | null; source_id: string | null },
+): Wanted<Plugin>[] {
+  if (owners === null) return []
+  return owners.flatMap(({ plugins }, i) =>
+    plugins.map(({ id, existing, fields: { name, enabled, config, metadata } }) => ({
+      id,
+      existing,
+      // rows[i] is what owners[i] becomes
+      fields: { name, enabled, ...ownerIds(rows[i]!.id), config, metadata },
+    })),
+  )
+}
+
+function repeatedKey<Row>(
+  rows: readonly Row[],
+  keysOf: (row: Row) => readonly Readonly<Record<string, string>>[],
+): Violation | null {
+  const seen = new Set<string>()
+  for (const row of rows) {
+    // A source that names a method twice claims it once.
+    const keys = new Map(keysOf(row).map((key) => [JSON.stringify(key), key]))
+    for (const [text, key] of keys) {
+      if (seen.has(text)) return { kind: 'unique', key }
+      seen.add(text)
+    }
+  }
+  return null
+}
+
+function without({
+  id: _id,
+  created_at: _created,
+  updated_at: _updated,
+  ...fields
+}: {
+  readonly id: string
+  readonly created_at: number
+  readonly updated_at: number
+}): object {
+  return fields
+}
+
+/** Whether two JSON values are the same, whatever the order of their keys. */
+function sameJson(a: unknown, b: unknown): boolean {
+  if (Array.isArray(a) && Array.isArray(b)) {
+    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
+  }
+  if (isPlainObject(a) && isPlainObject(b)) {
+    const keys = Object.keys(a)
+    return (
+      keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
+    )
+  }
+  return Object.is(a, b) || (a === 0 && b === 0)
+}

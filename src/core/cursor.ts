@@ -1,0 +1,28 @@
+/** Where a page of rows stands among all rows of the same filters. */
+export interface Place {
+  readonly first: string | undefined
+  readonly last: string | undefined
+  readonly preceded: boolean
+  readonly followed: boolean
+}
+
+/**
+ * The addresses of the pages beside a page: the path and all parameters of its own, with `after` the last row (next)
+ * or `before` the first (prev) in place of both cursors. Keys are sorted and form-encoded.
+ */
+export function neighbours(
+  path: string,
+  parameters: Iterable<readonly [name: string, value: string]>,
+  { first, last, preceded, followed }: Place,
+): { readonly next: string | null; readonly prev: string | null } {
+  const kept = [...parameters].filter(([name]) => name !== 'after' && name !== 'before')
+  const address = (cursor: 'after' | 'before', id: string) => {
+    const search = new URLSearchParams([...kept.map(([name, value]) => [name, value]), [cursor, id]])
+    search.sort()
+    return `${path}?${search.toString()}`
+  }
+  return {
+    next: followed && last !== undefined ? address('after', last) : null,
+    prev: preceded && first !== undefined ? address('before', first) : null,
+  }
+}

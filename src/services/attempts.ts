@@ -1,0 +1,45 @@
+import type { Context } from '../context.ts'
+import type { AttemptQuery } from '../contracts/storage.ts'
+import { shownAttempt } from '../core/attempt.ts'
+import { recordText } from '../core/capture.ts'
+import { queuedWithinMs } from '../core/schedule.ts'
+import { notFound } from '../errors.ts'
+import type { Attempt } from '../schema/attempt.ts'
+import { listParameters } from '../schema/page.ts'
+import { idPattern } from '../schema/shared.ts'
+import { type Asked, listPage } from './listing.ts'
+import type { AttemptService } from './services.ts'
+import { resolveWorkspace } from './workspaces.ts'
+
+export function attemptService(ctx: Context): AttemptService {
+  return {
+    async list(workspace, query = {}) {
+      const { id } = await resolveWorkspace(ctx, workspace)
+      const path = `/workspaces/${id}/attempts`
+      return await listPage<Attempt>(path, listParameters.attempts, query, async (asked) => {
+        const now = ctx.clock.now()
+        const page = await ctx.storage.attempts.list(id, storedQuery(asked, now))
+        return { ...page, rows: page.rows.map((row) => shownAttempt(row, now)) }
+      })
+    },
+
+    async get(workspace, id) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const found = idPattern.test(id) ? await ctx.storage.attempts.get(workspaceId, id) : null
+      if (found === null) throw notFound()
+      const attempt = shownAttempt(found, ctx.clock.now())
+      if (attempt.request === null || found.request?.fromEvent !== true) return attempt
+      const event = await ctx.storage.events.get(workspaceId, found.event_id)
+      const body = event === null ? null : recordText(event.data, ctx.settings.deliver.captureBytes)
+      return { ...attempt, request: { ...attempt.request, body } }
+    },
+  }
+}
+
+/** INIT and QUEUED are both stored as OPEN; the due time tells them apart at the moment of asking. */
+function storedQuery({ status, ...asked }: Asked, now: number): AttemptQuery {
+  const horizon = now + queuedWithinMs
+  if (status === 'QUEUED') return { ...asked, status: 'OPEN', scheduled_at: { lte: horizon } }
+  if (status === 'INIT') return { ...asked, status: 'OPEN', scheduled_at: { gt: horizon } }
+  return status === undefined ? asked : { ...asked, status }
+}

@@ -1,0 +1,80 @@
+import type { Context } from '../context.ts'
+import type { Configuration } from '../contracts/storage.ts'
+import { planConfig, routeKeys } from '../core/config-plan.ts'
+import { uniqueViolation } from '../errors.ts'
+import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
+import { parse } from '../schema/parse.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { Source } from '../schema/source.ts'
+import type { ConfigService } from './services.ts'
+import { inTurn } from './turns.ts'
+import { pluginsByOwner, wantedConfiguration } from './wanted.ts'
+import { resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+
+export function configService(ctx: Context): ConfigService {
+  return {
+    async sync(workspace, document, { dryRun = false } = {}) {
+      const { id } = await resolveWorkspace(ctx, workspace)
+      const parsed = parse(configDocument, document)
+      return await inTurn<SyncReport>(ctx.storage, id, async () => {
+        const current = await ctx.storage.configuration(id)
+        if (current === null) throw unknownWorkspace(workspace)
+        const wanted = await wantedConfiguration(ctx, current, parsed)
+        const planned = planConfig(current, wanted, ctx.clock.now(), ctx.newId)
+        if ('violation' in planned) throw violationError(planned.violation)
+        const { plan, report } = planned
+        if (dryRun) {
+          await refuseTakenRoutes(ctx, id, plan.sources.put)
+          return report
+        }
+        const outcome = await ctx.storage.applyConfig(plan, current.revision)
+        if (outcome === 'conflict') return outcome
+        if (outcome !== 'applied') throw violationError(outcome)
+        return report
+      })
+    },
+
+    async dump(workspace) {
+      const { id } = await resolveWorkspace(ctx, workspace)
+      const current = await ctx.storage.configuration(id)
+      if (current === null) throw unknownWorkspace(workspace)
+      return documentOf(current)
+    },
+  }
+}
+
+/** What a dry run looks up in other workspaces; storage judges the same when it writes. Ids taken there show only then. */
+async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: readonly Source[]): Promise<void> {
+  const { routes } = await ctx.storage.routes()
+  const key = (method: string, path: string) => `${method} ${path}`
+  const taken = new Set(
+    routes
+      .filter((route) => route.workspaceId !== workspaceId)
+      .flatMap(({ methods, path }) => methods.map((method) => key(method, path))),
+  )
+  const clash = sources.flatMap(routeKeys).find(({ method, path }) => taken.has(key(method, path)))
+  if (clash !== undefined) throw uniqueViolation(clash)
+}
+
+/** A configuration as the document that changes nothing when it is synced back. */
+function documentOf(current: Configuration): ConfigDocument {
+  const plugins = pluginsByOwner(current)
+  const entriesOf = <Row extends { id: string; created_at: number; updated_at: number }>(
+    rows: readonly { readonly row: Row }[],
+  ) =>
+    rows
+      .map(({ row: { created_at: _created, updated_at: _updated, ...fields } }) => ({
+        ...fields,
+        plugins: [...(plugins.get(fields.id)?.values() ?? [])].toSorted(byText(({ name }) => name)).map(pluginEntry),
+      }))
+      .toSorted(byText(({ id }) => id))
+  return { endpoints: entriesOf(current.endpoints), sources: entriesOf(current.sources) }
+}
+
+function pluginEntry({ id, name, enabled, config, metadata }: Plugin) {
+  return { id, name, enabled, config, metadata }
+}
+
+function byText<Row>(textOf: (row: Row) => string): (a: Row, b: Row) => number {
+  return (a, b) => (textOf(a) < textOf(b) ? -1 : 1) // no two rows share an id, no two plugins of an owner a name
+}

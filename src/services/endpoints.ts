@@ -1,0 +1,42 @@
+import type { Context } from '../context.ts'
+import type { Inserted } from '../contracts/storage.ts'
+import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
+import { listParameters } from '../schema/page.ts'
+import { parse } from '../schema/parse.ts'
+import { signature } from './plugins.ts'
+import { type Described, resourceService } from './resources.ts'
+import type { EndpointService } from './services.ts'
+import { inTurn } from './turns.ts'
+
+export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
+  return resourceService(ctx, {
+    noun: 'endpoints',
+    collection: ctx.storage.endpoints,
+    parameters: listParameters.endpoints,
+    describe,
+    ...(ctx.settings.deliver.sign === 'none' ? {} : { insert: insertSigned }),
+  })
+
+  /** Stores an endpoint and its signature in one step, so that nothing is ever sent unsigned. */
+  function insertSigned(workspaceId: string, row: Endpoint): Promise<Inserted> {
+    return inTurn<Inserted>(ctx.storage, workspaceId, async () => {
+      const current = await ctx.storage.configuration(workspaceId)
+      if (current === null) return 'missing'
+      // A plan replaces a row that is there; a new endpoint must not.
+      if (current.endpoints.some(({ row: { id } }) => id === row.id)) return { kind: 'unique', key: { id: row.id } }
+      const plan = {
+        workspaceId,
+        endpoints: { put: [row], remove: [] },
+        sources: { put: [], remove: [] },
+        plugins: { put: [await signature(ctx, row.id)], remove: [] },
+      }
+      const outcome = await ctx.storage.applyConfig(plan, current.revision)
+      return outcome === 'applied' ? 'written' : outcome
+    })
+  }
+}
+
+function describe(input: unknown): Described<Endpoint> {
+  const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(endpointInput, input)
+  return { id, fields }
+}

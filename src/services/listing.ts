@@ -1,0 +1,81 @@
+import type { AttemptQuery, EventQuery, ListQuery, Page, PluginQuery, TimeRange } from '../contracts/storage.ts'
+import { neighbours } from '../core/cursor.ts'
+import { invalid, PosthornError } from '../errors.ts'
+import type { AttemptStatus } from '../schema/attempt.ts'
+import { isPlainObject } from '../schema/leaf.ts'
+import { type ListInput, type Parameters, parameterProblems, type TimeFilter } from '../schema/page.ts'
+import type { PageOf } from './services.ts'
+
+const defaultLimit = 20
+const paging = new Set(['page_no', 'page_size', 'limit', 'sort', 'after', 'before'])
+
+/** A list as storage is asked for it, with those filters that the parameters of the noun name. */
+export interface Asked extends PluginQuery, Omit<EventQuery, 'maxBytes'>, Omit<AttemptQuery, 'status'> {
+  /** As clients see it. */
+  readonly status?: AttemptStatus
+}
+
+/** The refusal of the parameters of a list, reason by reason. */
+export function invalidParameters(reasons: readonly string[]): PosthornError {
+  return invalid({ '@params': reasons })
+}
+
+/**
+ * One page of a list. Cursor mode is taken when `limit`, `after` or `before` is given; its URIs are those of the
+ * administrative API under `path`.
+ */
+export async function listPage<Row extends { readonly id: string }>(
+  path: string,
+  parameters: Parameters,
+  input: ListInput,
+  read: (query: Asked) => Promise<Page<Row>>,
+): Promise<PageOf<Row>> {
+  const asked = checked(parameters, input)
+  const inCursorMode = asked.limit !== undefined || asked.after !== undefined || asked.before !== undefined
+  const base: ListQuery = {
+    limit: (inCursorMode ? asked.limit : asked.page_size) ?? defaultLimit,
+    page: inCursorMode ? null : (asked.page_no ?? 1),
+    after: asked.after ?? null,
+    before: asked.before ?? null,
+    descending: asked.sort !== 'id.asc',
+  }
+  const page = await read({ ...base, ...filters(parameters, asked) })
+  if (!inCursorMode) return { total: page.total ?? page.rows.length, data: page.rows }
+  const place = { ...page, first: page.rows[0]?.id, last: page.rows.at(-1)?.id }
+  return { data: page.rows, ...neighbours(path, written(asked), place) }
+}
+
+/** The parameters with what is not given left out. */
+function checked(parameters: Parameters, input: ListInput): ListInput {
+  const given = Object.entries(input).filter(([name, value]) => value !== undefined && Object.hasOwn(parameters, name))
+  const asked = Object.fromEntries(given)
+  const reasons = Object.entries(parameters).flatMap(([name, parameter]) =>
+    Object.hasOwn(asked, name) ? parameterProblems(name, parameter, asked[name]) : [],
+  )
+  if (reasons.length > 0) throw invalidParameters(reasons)
+  if (asked['after'] !== undefined && asked['before'] !== undefined) {
+    const message = "cannot pass both 'after' and 'before' params at the same time"
+    throw new PosthornError('validation', message, { fields: {} })
+  }
+  return asked
+}
+
+function filters(parameters: Parameters, asked: ListInput): Partial<Asked> {
+  const given = Object.entries(asked).filter(([name]) => !paging.has(name))
+  return Object.fromEntries(
+    given.map(([name, value]) => [name, parameters[name]?.kind === 'time' ? range(value as TimeFilter) : value]),
+  )
+}
+
+function range(filter: TimeFilter): TimeRange {
+  return typeof filter === 'number' ? { eq: filter } : filter
+}
+
+/** The parameters as a query string has them. */
+function written(asked: ListInput): [string, string][] {
+  return Object.entries(asked).flatMap(([name, value]): [string, string][] =>
+    isPlainObject(value)
+      ? Object.entries(value).map(([key, item]) => [key === 'eq' ? name : `${name}[${key}]`, String(item)])
+      : [[name, String(value)]],
+  )
+}

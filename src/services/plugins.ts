@@ -1,0 +1,101 @@
+import type { Context } from '../context.ts'
+import type { PluginKind } from '../contracts/plugin.ts'
+import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
+import { listParameters } from '../schema/page.ts'
+import { check, parse } from '../schema/parse.ts'
+import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
+import { type Described, resourceService } from './resources.ts'
+import type { PluginListInput, ResourceService } from './services.ts'
+
+export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
+  async function describe(input: unknown, existing: Plugin | null): Promise<Described<Plugin>> {
+    const { id, created_at: _created, updated_at: _updated, ...fields } = parse(pluginInput, input)
+    const kind = ctx.plugins.get(fields.name)
+    if (kind === undefined) throw invalid({ name: unknownName(fields.name) })
+    const misplaced = placeProblems(kind, fields)
+    if (misplaced !== null) throw invalid(misplaced)
+    // Another kind's config has nothing to keep.
+    const kept = existing?.name === fields.name ? existing.config : null
+    const config = await completeConfig(ctx, kind, fields.config, kept)
+    if (!config.ok) throw invalid({ config: config.fields })
+    return { id, fields: { ...fields, config: config.value } }
+  }
+  return resourceService(ctx, {
+    noun: 'plugins',
+    collection: ctx.storage.plugins,
+    parameters: listParameters.plugins,
+    describe,
+  })
+}
+
+export function unknownName(name: string): string {
+  return `unknown plugin name '${name}'`
+}
+
+/** What is wrong with where a plugin of this kind is attached, or null. A kind of both sides needs exactly one owner. */
+export function placeProblems(
+  { name, sides }: PluginKind,
+  owner: { readonly endpoint_id: string | null; readonly source_id: string | null },
+): FieldErrors | null {
+  const required = (field: string) => ({ [field]: `${field} is required for plugin '${name}'` })
+  const refused = (field: string) => ({ [field]: `${field} is not allowed for plugin '${name}'` })
+  const has = { inbound: owner.source_id !== null, outbound: owner.endpoint_id !== null }
+  if (sides.includes('inbound') && sides.includes('outbound')) {
+    if (has.inbound && has.outbound) return refused('endpoint_id')
+    return has.inbound || has.outbound ? null : required('source_id')
+  }
+  const inbound = sides.includes('inbound')
+  const own = inbound ? 'source_id' : 'endpoint_id'
+  const other = inbound ? 'endpoint_id' : 'source_id'
+  const problems = {
+    ...((inbound ? has.inbound : has.outbound) ? {} : required(own)),
+    ...((inbound ? has.outbound : has.inbound) ? refused(other) : {}),
+  }
+  return Object.keys(problems).length === 0 ? null : problems
+}
+
+/**
+ * A config as it is stored: completed by the kind, where the existing row keeps what the kind made for it and the new
+ * config leaves out; then checked by the kind's schema, which fills defaults, and by its `verify`.
+ */
+export async function completeConfig(
+  ctx: Context,
+  kind: PluginKind,
+  given: Readonly<Record<string, unknown>>,
+  existing: Readonly<Record<string, unknown>> | null,
+): Promise<
+  | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
+  | { readonly ok: false; readonly fields: FieldErrors | string }
+> {
+  const filled = { ...(kind.fill?.(given, ctx.platform) ?? given) }
+  for (const key of Object.keys(filled)) {
+    const made = (given[key] ?? null) === null
+    if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
+  }
+  const config = check(kind.config, filled)
+  if (!config.ok) return config
+  const refused = await kind.verify?.(config.value, ctx.platform)
+  // A kind tells its reasons in the form of a body's.
+  if (refused) return { ok: false, fields: refused as FieldErrors }
+  return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // a config is an object by its schema
+}
+
+/** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. */
+export async function signature(ctx: Context, endpointId: string): Promise<Plugin> {
+  const name = 'standard-webhooks'
+  const kind = ctx.plugins.get(name)
+  const config = kind && (await completeConfig(ctx, kind, {}, null))
+  if (!config?.ok) throw new PosthornError('internal', `the plugin ${name} cannot be made`)
+  const now = ctx.clock.now()
+  return {
+    id: ctx.newId(),
+    name,
+    enabled: true,
+    endpoint_id: endpointId,
+    source_id: null,
+    config: config.value,
+    metadata: {},
+    created_at: now,
+    updated_at: now,
+  }
+}

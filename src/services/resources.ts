@@ -1,0 +1,96 @@
+import type { Context } from '../context.ts'
+import type { Awaitable } from '../contracts/plugin.ts'
+import type { Collection, Inserted, PluginQuery } from '../contracts/storage.ts'
+import { merge } from '../core/merge.ts'
+import { notFound } from '../errors.ts'
+import type { ListInput, Parameters } from '../schema/page.ts'
+import { idPattern } from '../schema/shared.ts'
+import { listPage } from './listing.ts'
+import type { ResourceService } from './services.ts'
+import { inTurn } from './turns.ts'
+import { resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+
+interface Resource {
+  readonly id: string
+  readonly created_at: number
+  readonly updated_at: number
+}
+
+/** A row as its input describes it; `id` is null where the client chose none. */
+export interface Described<Row extends Resource> {
+  readonly id: string | null
+  readonly fields: Omit<Row, keyof Resource>
+}
+
+export interface ResourceKind<Row extends Resource> {
+  /** As in the paths. */
+  readonly noun: 'endpoints' | 'sources' | 'plugins'
+  readonly collection: Collection<Row, PluginQuery>
+  readonly parameters: Parameters
+  /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
+  describe(input: unknown, existing: Row | null): Awaitable<Described<Row>>
+  /** Stores a new row; the collection's insert unless told. */
+  insert?(workspaceId: string, row: Row): Promise<Inserted>
+}
+
+/** Create, read, update and delete, the same for every kind of configuration row. */
+export function resourceService<Row extends Resource, Input, Query extends ListInput>(
+  ctx: Context,
+  { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
+): ResourceService<Row, Input, Query> {
+  return {
+    async list(workspace, query) {
+      const { id } = await resolveWorkspace(ctx, workspace)
+      return await listPage<Row>(`/workspaces/${id}/${noun}`, parameters, query ?? {}, (asked) =>
+        collection.list(id, asked),
+      )
+    },
+
+    async create(workspace, input) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const { id, fields } = await describe(input, null)
+      const now = ctx.clock.now()
+      const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
+      const outcome = await (insert ?? collection.insert)(workspaceId, row)
+      if (outcome === 'written') return row
+      throw outcome === 'missing' ? unknownWorkspace(workspace) : violationError(outcome)
+    },
+
+    async get(workspace, id) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const found = idPattern.test(id) ? await collection.get(workspaceId, id) : null
+      if (found === null) throw notFound()
+      return found.row
+    },
+
+    async update(workspace, id, input) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      if (!idPattern.test(id)) throw notFound()
+      return await inTurn(ctx.storage, workspaceId, async () => {
+        const found = await collection.get(workspaceId, id)
+        if (found === null) throw notFound()
+        const { fields } = await describe(merge(found.row, input), found.row)
+        const row = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
+        const outcome = await collection.update(workspaceId, row, found.revision)
+        if (outcome === 'written') return row
+        if (outcome === 'conflict') return outcome
+        throw outcome === 'missing' ? notFound() : violationError(outcome)
+      })
+    },
+
+    async delete(workspace, id) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      if (idPattern.test(id)) await collection.delete(workspaceId, id)
+    },
+  }
+}
+
+/** A row in the order of keys in which it is answered. */
+function assemble<Row extends Resource>(
+  id: string,
+  fields: Omit<Row, keyof Resource>,
+  created_at: number,
+  updated_at: number,
+): Row {
+  return { id, ...fields, created_at, updated_at } as unknown as Row // Omit and its keys make the row whole again
+}

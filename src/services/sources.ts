@@ -1,0 +1,32 @@
+import type { Context } from '../context.ts'
+import type { Platform } from '../contracts/platform.ts'
+import { listParameters } from '../schema/page.ts'
+import { parse } from '../schema/parse.ts'
+import { type Source, type SourceInput, sourceInput } from '../schema/source.ts'
+import { type Described, resourceService } from './resources.ts'
+import type { OwnedListInput, ResourceService } from './services.ts'
+
+export function sourceService(ctx: Context): ResourceService<Source, SourceInput, OwnedListInput> {
+  return resourceService(ctx, {
+    noun: 'sources',
+    collection: ctx.storage.sources,
+    parameters: listParameters.sources,
+    describe(input, existing): Described<Source> {
+      const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(sourceInput, input)
+      return { id, fields: { ...fields, config: withPath(fields.config, existing, ctx.platform) } }
+    },
+  })
+}
+
+/** A config whose path is there: its own, else that of the row it replaces, else a new one that cannot be guessed. */
+export function withPath(
+  { http }: { readonly http: Omit<Source['config']['http'], 'path'> & { readonly path: string | null } },
+  existing: Source | null,
+  platform: Platform,
+): Source['config'] {
+  return { http: { ...http, path: http.path ?? existing?.config.http.path ?? randomPath(platform) } }
+}
+
+function randomPath(platform: Platform): string {
+  return `/${Array.from(platform.randomBytes(16), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}

@@ -1,0 +1,178 @@
+import type * as v from 'valibot'
+
+import type { Context } from '../context.ts'
+import type { Configuration } from '../contracts/storage.ts'
+import {
+  identify,
+  type Wanted,
+  type WantedConfiguration,
+  type WantedOwner,
+  type WantedPlugin,
+} from '../core/config-plan.ts'
+import { type FieldError, type FieldErrors, invalid } from '../errors.ts'
+import type { configDocument } from '../schema/config.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import type { Plugin } from '../schema/plugin.ts'
+import type { Source } from '../schema/source.ts'
+import { completeConfig, placeProblems, signature, unknownName } from './plugins.ts'
+import { withPath } from './sources.ts'
+
+type Document = v.InferOutput<typeof configDocument>
+type Entry = NonNullable<Document['endpoints'] | Document['sources']>[number]
+type PluginEntry = Entry['plugins'][number]
+type OwnerKey = 'endpoint_id' | 'source_id'
+/** Plugins of an owner by their name, which is their identity there. */
+type Owned = ReadonlyMap<string, Plugin>
+
+/** A part of the document that stands, or the reasons why it does not. */
+type Checked<Value> = { readonly value: Value } | { readonly problems: FieldErrors }
+
+const repeatedItem = 'duplicate items found'
+
+/**
+ * The state that a parsed document describes: rows that entries mean, with the paths and secrets that were generated
+ * for them kept. @throws PosthornError `validation` with every reason at its place.
+ */
+export async function wantedConfiguration(
+  ctx: Context,
+  current: Configuration,
+  document: Document,
+): Promise<WantedConfiguration> {
+  const plugins = pluginsByOwner(current)
+  const endpoints = await wantedOwners(
+    ctx,
+    'endpoint_id',
+    current.endpoints,
+    document.endpoints,
+    plugins,
+    endpointFields,
+  )
+  const sources = await wantedOwners(ctx, 'source_id', current.sources, document.sources, plugins, (entry, existing) =>
+    sourceFields(ctx, entry, existing),
+  )
+  if (endpoints.problems !== null || sources.problems !== null) {
+    throw invalid({
+      ...(endpoints.problems && { endpoints: endpoints.problems }),
+      ...(sources.problems && { sources: sources.problems }),
+    })
+  }
+  return { endpoints: endpoints.wanted && (await signed(ctx, endpoints.wanted, plugins)), sources: sources.wanted }
+}
+
+export function pluginsByOwner(current: Configuration): ReadonlyMap<string, Owned> {
+  const owners = new Map<string, Map<string, Plugin>>()
+  for (const { row } of current.plugins) {
+    const owner = row.endpoint_id ?? row.source_id
+    if (owner === null) continue
+    const owned = owners.get(owner)
+    if (owned === undefined) owners.set(owner, new Map([[row.name, row]]))
+    else owned.set(row.name, row)
+  }
+  return owners
+}
+
+type EndpointEntry = NonNullable<Document['endpoints']>[number]
+type SourceEntry = NonNullable<Document['sources']>[number]
+
+function endpointFields(entry: EndpointEntry): Wanted<Endpoint>['fields'] {
+  const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry
+  return fields
+}
+
+function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null): Wanted<Source>['fields'] {
+  const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry
+  return { ...fields, config: withPath(fields.config, existing, ctx.platform) }
+}
+
+async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends Entry>(
+  ctx: Context,
+  ownerKey: OwnerKey,
+  rows: readonly { readonly row: Row }[],
+  entries: readonly OwnerEntry[] | undefined,
+  plugins: ReadonlyMap<string, Owned>,
+  fieldsOf: (entry: OwnerEntry, existing: Row | null) => Wanted<Row>['fields'],
+): Promise<{ readonly wanted: WantedOwner<Row>[] | null; readonly problems: readonly FieldError[] | null }> {
+  if (entries === undefined) return { wanted: null, problems: null }
+  const { meant, repeated } = identify(
+    rows.map(({ row }) => row),
+    entries,
+  )
+  const wanted: WantedOwner<Row>[] = []
+  const problems: FieldError[] = []
+  for (const [i, entry] of entries.entries()) {
+    const existing = meant[i] ?? null
+    const own = await wantedPlugins(ctx, ownerKey, entry.plugins, existing && plugins.get(existing.id))
+    if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
+    else if ('problems' in own) put(problems, i, own.problems)
+    else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
+  }
+  return { wanted, problems: problems.length === 0 ? null : problems }
+}
+
+async function wantedPlugins(
+  ctx: Context,
+  ownerKey: OwnerKey,
+  entries: readonly PluginEntry[],
+  owned: Owned | null | undefined,
+): Promise<Checked<WantedPlugin[]>> {
+  const value: WantedPlugin[] = []
+  const problems: FieldError[] = []
+  const names = new Set<string>()
+  for (const [i, entry] of entries.entries()) {
+    const existing = owned?.get(entry.name) ?? null
+    const checked = names.has(entry.name)
+      ? { problems: { name: repeatedItem } }
+      : await wantedPlugin(ctx, ownerKey, entry, existing)
+    names.add(entry.name)
+    if ('problems' in checked) put(problems, i, checked.problems)
+    else value.push(checked.value)
+  }
+  return problems.length === 0 ? { value } : { problems: { plugins: problems } }
+}
+
+async function wantedPlugin(
+  ctx: Context,
+  ownerKey: OwnerKey,
+  { id, name, enabled, config: given, metadata }: PluginEntry,
+  existing: Plugin | null,
+): Promise<Checked<WantedPlugin>> {
+  const kind = ctx.plugins.get(name)
+  if (kind === undefined) return { problems: { name: unknownName(name) } }
+  // The owner may not have an id yet; that there is one is what counts.
+  const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [ownerKey]: '' })
+  if (misplaced !== null) return { problems: misplaced }
+  const config = await completeConfig(ctx, kind, given, existing?.config ?? null)
+  if (!config.ok) return { problems: { config: config.fields } }
+  return { value: { id, existing, fields: { name, enabled, config: config.value, metadata } } }
+}
+
+/**
+ * Under `deliver.sign` a new endpoint gets its signature here too, and a document that does not list the signature of
+ * an endpoint leaves it: what the service gave, a sync of the same document must not take away.
+ */
+async function signed(
+  ctx: Context,
+  endpoints: readonly WantedOwner<Endpoint>[],
+  plugins: ReadonlyMap<string, Owned>,
+): Promise<WantedOwner<Endpoint>[]> {
+  const { sign } = ctx.settings.deliver
+  return await Promise.all(
+    endpoints.map(async (endpoint) => {
+      if (sign === 'none' || endpoint.plugins.some(({ fields }) => fields.name === sign)) return endpoint
+      const existing = endpoint.existing && (plugins.get(endpoint.existing.id)?.get(sign) ?? null)
+      const plugin = endpoint.existing === null ? await signature(ctx, '') : existing
+      if (plugin === null) return endpoint
+      const { name, enabled, config, metadata } = plugin
+      return {
+        ...endpoint,
+        plugins: [...endpoint.plugins, { id: null, existing, fields: { name, enabled, config, metadata } }],
+      }
+    }),
+  )
+}
+
+/** Writes a reason at its position, with `null` before it for what is good. */
+function put(problems: FieldError[], position: number, problem: FieldError): void {
+  while (problems.length < position) problems.push(null)
+  problems[position] = problem
+}
