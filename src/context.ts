@@ -4,10 +4,14 @@ import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
 import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
-import type { PluginRegistry } from './contracts/plugin.ts'
-import type { Queue } from './contracts/queue.ts'
-import type { Storage } from './contracts/storage.ts'
+import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
+import type { Job, Queue } from './contracts/queue.ts'
+import type { Change, Storage } from './contracts/storage.ts'
 import type { Settings } from './options.ts'
+import type { Endpoint } from './schema/endpoint.ts'
+import type { Plugin } from './schema/plugin.ts'
+import type { Source } from './schema/source.ts'
+import type { Workspace } from './schema/workspace.ts'
 
 /** What this process counted since its start, for the status report. */
 export interface Counters {
@@ -16,6 +20,36 @@ export interface Counters {
   outbound: number
   outboundFailed: number
   outboundProcessing: number
+}
+
+/** A plugin row ready to run. `prepared` rejects when the row's kind is not registered here or its config does not hold. */
+export interface ReadyPlugin {
+  readonly row: Plugin
+  prepared(): Promise<PreparedPlugin>
+  /** The same once `prepared` has resolved, so that the hot path need not wait. */
+  readonly current: () => PreparedPlugin | undefined
+}
+
+/** A workspace's configuration at one revision, in the forms that requests and deliveries use. */
+export interface CompiledConfiguration {
+  readonly workspace: Workspace
+  readonly revision: number
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly sources: ReadonlyMap<string, Source>
+  /** Enabled endpoints that want an event type. */
+  match(eventType: string): readonly Endpoint[]
+  /** Enabled plugins of an endpoint or a source, in the order they run. */
+  pluginsOf(ownerId: string): readonly ReadyPlugin[]
+}
+
+export interface ConfigurationCache {
+  /** The configuration as last seen, loaded when it is not there. Null when there is no such workspace. */
+  get(workspaceId: string): Promise<CompiledConfiguration | null>
+  /** One that is at least as new as `revision`. */
+  atLeast(workspaceId: string, revision: number): Promise<CompiledConfiguration | null>
+  /** One that was read after this call. */
+  fresh(workspaceId: string): Promise<CompiledConfiguration | null>
+  forget(change: Change): void
 }
 
 /** Everything that services need from outside. One per instance; `using(tx)` derives one with the bound storage. */
@@ -37,6 +71,12 @@ export interface Context {
   readonly startedAt: number
   /** A fresh id that sorts after all ids this instance made before. */
   newId(): string
+  /** The workspaces' configurations, compiled. */
+  readonly configuration: ConfigurationCache
+  /** Whether writes of different callers may share a batch. */
+  readonly gathers: boolean
+  /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */
+  enqueued(jobs: readonly Job[]): void
   /** Tells listeners of `posthorn.on`; what they throw is contained. */
   emit<Name extends SignalName>(name: Name, signal: Signals[Name]): void
 }

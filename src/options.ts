@@ -11,6 +11,7 @@ import type { Storage } from './contracts/storage.ts'
 import { check } from './schema/parse.ts'
 import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
 import { PosthornError } from './errors.ts'
+import { version } from './version.ts'
 
 /** Answers whether a request may go on: false is a 403, a Response is sent as it is. */
 export type Authorize = (
@@ -138,7 +139,7 @@ const settings = closedObject({
       ]),
       deny: withDefault(list(text({ min: 1 })), ['@default']),
       allow: withDefault(list(text({ min: 1 })), []),
-      userAgent: withDefault(text({ min: 1 }), 'Posthorn/0.1.0'),
+      userAgent: withDefault(text({ min: 1 }), `Posthorn/${version}`),
       sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
     }),
     {},

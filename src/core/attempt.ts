@@ -1,0 +1,36 @@
+import type { StoredAttempt } from '../contracts/storage.ts'
+import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
+import { queuedWithinMs } from './schedule.ts'
+
+/** How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. */
+export function shownAttempt(stored: StoredAttempt, now: number): Attempt {
+  const { request, response } = stored
+  return {
+    id: stored.id,
+    event_id: stored.event_id,
+    endpoint_id: stored.endpoint_id,
+    status: shownStatus(stored, now),
+    attempt_number: stored.attempt_number,
+    scheduled_at: stored.scheduled_at,
+    attempted_at: stored.attempted_at,
+    trigger_mode: stored.trigger_mode,
+    exhausted: stored.exhausted,
+    error_code: stored.error_code,
+    error_message: stored.error_message,
+    request:
+      request === null
+        ? null
+        : { method: request.method, url: request.url, headers: request.headers, body: request.body },
+    response:
+      response === null
+        ? null
+        : { status: response.status, latency: response.latency, headers: response.headers, body: response.body },
+    created_at: stored.created_at,
+    updated_at: stored.updated_at,
+  }
+}
+
+function shownStatus({ status, scheduled_at }: StoredAttempt, now: number): AttemptStatus {
+  if (status !== 'OPEN') return status
+  return scheduled_at <= now + queuedWithinMs ? 'QUEUED' : 'INIT'
+}

@@ -1,0 +1,82 @@
+import type { Claim } from '../contracts/queue.ts'
+import type { NewAttempt, Settlement, StoredRequest } from '../contracts/storage.ts'
+import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import { retryAfter } from './retry-after.ts'
+import { followUp } from './schedule.ts'
+
+/** What came of a try. Those without a `request` ended before one was built. */
+export type Outcome =
+  | {
+      readonly kind: 'answered'
+      readonly request: StoredRequest
+      readonly response: AttemptResponse
+      readonly retryAfter: string | undefined
+    }
+  | { readonly kind: 'timeout' | 'failed' | 'denied'; readonly request: StoredRequest; readonly message: string }
+  | { readonly kind: 'plugin_error'; readonly message: string }
+  | { readonly kind: 'endpoint_gone' | 'endpoint_disabled' | 'event_gone' }
+
+export interface Ended {
+  readonly settlement: Settlement
+  /** The endpoint asked to be left alone until then (Retry-After on 429 or 503). */
+  readonly pauseUntil: number | null
+}
+
+interface Try {
+  readonly workspaceId: string
+  readonly attempt: NewAttempt
+  readonly claim: Claim | null
+  /** As it is at this moment; null when it is gone. */
+  readonly endpoint: Endpoint | null
+  readonly startedAt: number
+  /** Whether a failure may be followed by another try. */
+  readonly retries: boolean
+  /** Whether outcomes are counted for the circuit breaker. */
+  readonly tally: boolean
+}
+
+const errorCodes: Readonly<Record<Exclude<Outcome['kind'], 'answered'>, AttemptErrorCode>> = {
+  timeout: 'TIMEOUT',
+  failed: 'UNKNOWN',
+  denied: 'DENIED',
+  plugin_error: 'PLUGIN_ERROR',
+  endpoint_gone: 'ENDPOINT_NOT_FOUND',
+  endpoint_disabled: 'ENDPOINT_DISABLED',
+  event_gone: 'EVENT_NOT_FOUND',
+}
+
+/** What is to be written when a try has ended: its ending and all that follows from it. */
+export function settle(tried: Try, outcome: Outcome, now: number, newId: () => string): Ended {
+  const { attempt, endpoint } = tried
+  const canceled =
+    outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
+  const status = outcome.kind === 'answered' ? outcome.response.status : null
+  const successful = status !== null && status >= 200 && status < 300
+  const gone = status === 410
+  const pauseUntil =
+    outcome.kind === 'answered' && (status === 429 || status === 503) ? retryAfter(outcome.retryAfter, now) : null
+
+  const retried = tried.retries && !successful && !canceled && !gone && outcome.kind !== 'denied' && endpoint !== null
+  const next = retried ? followUp(attempt, endpoint.retry.config.attempts, now, pauseUntil ?? 0, newId) : null
+
+  return {
+    pauseUntil,
+    settlement: {
+      workspaceId: tried.workspaceId,
+      attempt,
+      status: successful ? 'SUCCESSFUL' : canceled ? 'CANCELED' : 'FAILED',
+      attempted_at: canceled ? null : tried.startedAt,
+      exhausted: !successful && !canceled && next === null,
+      error_code: outcome.kind === 'answered' ? null : errorCodes[outcome.kind],
+      error_message: 'message' in outcome ? outcome.message : null,
+      request: 'request' in outcome ? outcome.request : null,
+      response: outcome.kind === 'answered' ? outcome.response : null,
+      settled_at: now,
+      next,
+      disable: gone && 'request' in outcome ? { url: outcome.request.url } : null,
+      tally: tried.tally && !canceled,
+      claim: tried.claim,
+    },
+  }
+}

@@ -1,0 +1,231 @@
+import type { CompiledConfiguration, Context } from '../context.ts'
+import type { Grant } from '../contracts/limiter.ts'
+import type { Inbound, InboundContext } from '../contracts/plugin.ts'
+import type { Route } from '../contracts/storage.ts'
+import { parseJson, sliceProperty } from '../core/json-slice.ts'
+import { PosthornError } from '../errors.ts'
+import { gatewayInput } from '../schema/event.ts'
+import { parse } from '../schema/parse.ts'
+import type { Source } from '../schema/source.ts'
+import type { Incoming, Ingest } from '../services/ingest.ts'
+import type { RouteTable } from '../services/routes.ts'
+import type { Handler } from './handler.ts'
+import { readBody } from './read.ts'
+import { errorResponse, json } from './respond.ts'
+
+/** Answers with which the gateway itself refuses, as the status report counts them. */
+const failures = new Set([400, 404, 413, 429, 500, 503])
+const complainEveryMs = 60_000
+const mostTries = 5
+const pluginDeadlineMs = 30_000
+
+type Found = { readonly configuration: CompiledConfiguration; readonly source: Source; readonly path: string }
+
+/** Turns inbound requests into events. */
+export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest): Handler {
+  const { basePath, maxBodyBytes, maxPending } = ctx.settings.gateway
+  let pending = 0
+  let limiterComplainedAt = -Infinity
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url)
+    const path = mountedPath(url.pathname, basePath)
+    const route = path === null ? undefined : await routes.find(path, request.method)
+    const found = route && (await sourceOf(route, path!, request.method))
+    if (!found) return failed(json(404, { message: 'not found' }))
+
+    const grant = await limit(found.source)
+    if (grant === null) return await accept(request, url, found)
+    const headers = limitHeaders(found.source, grant)
+    if (grant.granted === 0) {
+      const retryAfter = String(Math.max(1, Math.ceil(grant.retryAfterMs / 1000)))
+      return failed(json(429, { message: 'rate limit exceeded' }, { ...headers, 'retry-after': retryAfter }))
+    }
+    return withHeaders(await accept(request, url, found), headers)
+  }
+
+  /** The source as it is configured now; a route may be older than that. */
+  async function sourceOf(route: Route, path: string, method: string): Promise<Found | undefined> {
+    const configuration = await ctx.configuration.get(route.workspaceId)
+    return configuration === null ? undefined : servedBy(configuration, route.sourceId, path, method)
+  }
+
+  async function limit(source: Source): Promise<Grant | null> {
+    if (source.rate_limit === null) return null
+    const now = ctx.clock.now()
+    try {
+      const [grant] = await ctx.limiter.take([{ key: `source:${source.id}`, limit: source.rate_limit, want: 1 }], now)
+      return grant ?? null
+    } catch (cause) {
+      if (now - limiterComplainedAt >= complainEveryMs) {
+        limiterComplainedAt = now
+        ctx.log.error('the limiter does not answer: requests pass unlimited', { cause })
+      }
+      return null
+    }
+  }
+
+  async function accept(request: Request, url: URL, found: Found): Promise<Response> {
+    const body = await readBody(request, maxBodyBytes)
+    if (body === 'too large') {
+      return failed(
+        new Response('Request Entity Too Large', {
+          status: 413,
+          headers: { 'content-type': 'text/plain; charset=utf-8' },
+        }),
+      )
+    }
+    if (pending >= maxPending) {
+      ctx.emit('overloaded', { what: 'gateway' })
+      throw new PosthornError('overloaded', 'service unavailable')
+    }
+    pending++
+    try {
+      return await publish(
+        { method: request.method, url, path: found.path, headers: request.headers, body },
+        found,
+        request.signal,
+      )
+    } finally {
+      pending--
+    }
+  }
+
+  /** Runs the plugins and stores what is left; again from the plugins on when the configuration moved meanwhile, since they may be others now. */
+  async function publish(request: Inbound, first: Found, signal: AbortSignal): Promise<Response> {
+    let found = first
+    for (let tries = 0; tries < mostTries; tries++) {
+      const passed = await runPlugins(request, found, signal)
+      if (passed instanceof Response) return passed
+      const incoming = eventOf(passed.body)
+      if (found.source.async) return await putAside(incoming, found)
+      const stored = await ingest.under(found.configuration, incoming)
+      if (stored !== 'stale') return accepted(found.source, stored.event.id)
+      const configuration = await ctx.configuration.fresh(found.configuration.workspace.id)
+      const now = configuration && servedBy(configuration, found.source.id, found.path, request.method)
+      if (!now) return failed(json(404, { message: 'not found' }))
+      found = now
+    }
+    throw new PosthornError('unavailable', 'the configuration changes too fast to match the event')
+  }
+
+  async function putAside(incoming: Incoming, { configuration, source }: Found): Promise<Response> {
+    const id = ctx.newId()
+    await ctx.inbox.put([{ ...incoming, id, workspaceId: configuration.workspace.id, received_at: ctx.clock.now() }])
+    // The id of an event with a unique_id is known only when it is stored: it may have been seen before.
+    return accepted(source, incoming.unique_id === null ? id : null)
+  }
+
+  async function runPlugins(
+    request: Inbound,
+    { configuration, source }: Found,
+    signal: AbortSignal,
+  ): Promise<Inbound | Response> {
+    const plugins = configuration.pluginsOf(source.id)
+    if (plugins.length === 0) return request
+    const context: InboundContext = {
+      now: ctx.clock.now(),
+      signal,
+      log: ctx.log,
+      workspaceId: configuration.workspace.id,
+      source,
+    }
+    let current = request
+    for (const plugin of plugins) {
+      const prepared = plugin.current() ?? (await plugin.prepared())
+      if (prepared.inbound === undefined) continue
+      const result = prepared.inbound(current, context)
+      const answer = result instanceof Promise ? await inTime(result, plugin.row.name) : result
+      if (answer instanceof Response) return answer
+      current = answer
+    }
+    return current
+  }
+
+  async function inTime<T>(work: Promise<T>, name: string): Promise<T> {
+    const over = new AbortController()
+    const deadline = ctx.clock.sleep(pluginDeadlineMs, over.signal).then((): T => {
+      throw new Error(`plugin '${name}' did not answer within ${pluginDeadlineMs} ms`)
+    })
+    deadline.catch(() => {}) // it also throws when the race is long over
+    return await Promise.race([work, deadline]).finally(() => over.abort())
+  }
+
+  function failed(response: Response): Response {
+    if (failures.has(response.status)) ctx.counters.inboundFailed++
+    return response
+  }
+
+  return {
+    async fetch(request) {
+      ctx.counters.inbound++
+      try {
+        return await answer(request)
+      } catch (cause) {
+        return failed(errorResponse(ctx.log, cause))
+      }
+    },
+  }
+}
+
+function servedBy(
+  configuration: CompiledConfiguration,
+  sourceId: string,
+  path: string,
+  method: string,
+): Found | undefined {
+  const source = configuration.sources.get(sourceId)
+  if (source === undefined || !source.enabled) return undefined
+  const { http } = source.config
+  const serves = http.path === path && http.methods.some((one) => one === method)
+  return serves ? { configuration, source, path } : undefined
+}
+
+/** The decoded path behind the mount prefix; null when it lies outside or is malformed. */
+function mountedPath(pathname: string, basePath: string): string | null {
+  if (basePath !== '' && pathname !== basePath && !pathname.startsWith(`${basePath}/`)) return null
+  try {
+    return decodeURIComponent(pathname.slice(basePath.length)) || '/'
+  } catch {
+    return null
+  }
+}
+
+/** The event that a body describes; `data` as its very text. @throws PosthornError `validation` that tells what is wrong. */
+function eventOf(body: Uint8Array): Incoming {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(body)
+  } catch (cause) {
+    throw new PosthornError('validation', 'the body is not UTF-8', { cause })
+  }
+  const { event_type, unique_id } = parse(gatewayInput, parseJson(text))
+  return { id: null, event_type, data: sliceProperty(text, 'data')!, unique_id } // the schema saw that it is there
+}
+
+function accepted(source: Source, eventId: string | null): Response {
+  const headers: Record<string, string> = eventId === null ? {} : { 'webhook-event-id': eventId }
+  const { response } = source.config.http
+  if (response === null) {
+    return new Response('{"message": "OK"}', { headers: { 'content-type': 'application/json', ...headers } })
+  }
+  const bodiless = response.code === 204 || response.code === 205 || response.code === 304
+  return new Response(bodiless ? null : response.body, {
+    status: response.code,
+    headers: bodiless ? headers : { 'content-type': response.content_type, ...headers },
+  })
+}
+
+function limitHeaders({ rate_limit }: Source, grant: Grant): Record<string, string> {
+  return {
+    'x-ratelimit-limit': String(rate_limit!.quota), // only limited sources come here
+    'x-ratelimit-remaining': String(grant.remaining),
+    'x-ratelimit-reset': String(Math.max(1, Math.ceil(grant.resetMs / 1000))),
+  }
+}
+
+function withHeaders(response: Response, headers: Readonly<Record<string, string>>): Response {
+  const all = new Headers(response.headers)
+  for (const [name, value] of Object.entries(headers)) all.set(name, value)
+  return new Response(response.body, { status: response.status, statusText: response.statusText, headers: all })
+}

@@ -1,0 +1,176 @@
+import { memory } from '../adapters/memory/index.ts'
+import { engineClock, systemClock } from './clock.ts'
+import type { Context, Counters } from './context.ts'
+import type { Clock } from './contracts/clock.ts'
+import type { Logger } from './contracts/observer.ts'
+import type { Platform } from './contracts/platform.ts'
+import type { Job } from './contracts/queue.ts'
+import type { BoundStorage, Change } from './contracts/storage.ts'
+import { idMaker } from './core/id.ts'
+import { PosthornError } from './errors.ts'
+import { adminHandler } from './http/admin.ts'
+import { gatewayHandler } from './http/gateway.ts'
+import { statusHandler } from './http/status.ts'
+import { type Options, parseSettings } from './options.ts'
+import { registry } from './plugins/registry.ts'
+import { background } from './services/background.ts'
+import { composeServices } from './services/compose.ts'
+import { configurationCache, configurationReader } from './services/configuration.ts'
+import { observers } from './services/observers.ts'
+import { routeTable } from './services/routes.ts'
+import { watched } from './services/watched.ts'
+import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
+import { bell } from './worker/bell.ts'
+import { worker } from './worker/worker.ts'
+
+/** Binds a platform: what is exported as `createPosthorn`. */
+export function makePosthorn(platform: Platform): (options?: Options) => Posthorn {
+  return (options = {}) => assemble(platform, options)
+}
+
+function assemble(platform: Platform, options: Options): Posthorn {
+  const settings = parseSettings(options)
+  const log = options.logger ?? consoleLogger()
+  const engine = options.storage ?? memory()
+  const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
+  const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
+  const plugins = registry(options.plugins ?? [])
+  const routes = routeTable(engine, clock)
+  const jobs = bell(clock)
+  const later = background(log)
+  const { on, emit } = observers(log)
+  const ownQueue = queue === engine.queue
+
+  const storage = watched(engine, changed)
+  const configuration = configurationCache({ storage, plugins, platform, log })
+  function changed(change: Change): void {
+    configuration.forget(change)
+    if (change === 'routes' || change === 'everything') routes.forget()
+  }
+
+  const counters: Counters = { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
+  const ctx: Context = {
+    storage,
+    queue,
+    inbox: needed(options.inbox ?? engine.inbox, 'inbox', engine.name),
+    limiter: needed(options.limiter ?? engine.limiter, 'limiter', engine.name),
+    ownQueue,
+    clock,
+    http: options.http ?? platform.http({ deny: settings.deliver.deny, allow: settings.deliver.allow }),
+    platform,
+    log,
+    plugins,
+    settings,
+    counters,
+    startedAt: clock.now(),
+    configuration,
+    gathers: platform.gathers,
+    newId: idMaker(clock.now, platform.randomBytes),
+    enqueued(added) {
+      if (added.length === 0) return
+      if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(jobs.ring))
+      else jobs.ring()
+    },
+    emit,
+  }
+
+  const { services, ingest, deliver } = composeServices(ctx)
+  const run = worker({
+    ctx,
+    clock,
+    ingest,
+    deliver,
+    background: later,
+    jobs,
+    advance: advanceOf(options.clock),
+    changed,
+  })
+
+  return {
+    ...functions(services),
+    admin: adminHandler(ctx, services),
+    gateway: gatewayHandler(ctx, routes, ingest),
+    statusHandler: statusHandler(ctx, services),
+    status: () => services.status(),
+    health: () => services.health(),
+    on,
+    using: (tx, handle) => bind(ctx, tx, handle),
+    ...run,
+  }
+}
+
+function functions(services: ReturnType<typeof composeServices>['services']): ServiceFunctions {
+  const { workspaces, endpoints, sources, plugins, attempts, config } = services
+  return { workspaces, endpoints, sources, plugins, attempts, config, events: publicEvents(services.events) }
+}
+
+/** The service functions over the host's transaction: nothing gathered with others, nothing cached, no job before the commit. */
+function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefined): BoundPosthorn {
+  if (outer.storage.using === undefined) {
+    throw new PosthornError('transaction_required', `${outer.storage.name} cannot join a transaction of the host`)
+  }
+  const storage = outer.storage.using(tx, handle)
+  const added: Job[] = []
+  const ctx: Context = {
+    ...outer,
+    storage,
+    queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
+    configuration: configurationReader({ storage, plugins: outer.plugins, platform: outer.platform, log: outer.log }),
+    gathers: false,
+    enqueued: (jobs) => void added.push(...jobs),
+    emit: () => {}, // whether any of it happened is known only after the commit
+  }
+  const bound = functions(composeServices(ctx).services)
+  return {
+    ...(outer.settings.requireTransaction ? guarded(bound, storage) : bound),
+    committed: async () => outer.enqueued(added.splice(0)),
+  }
+}
+
+/** Refuses every call on a handle that is outside a transaction, before it writes anything. */
+function guarded(bound: ServiceFunctions, storage: BoundStorage): ServiceFunctions {
+  const guard = <Group extends object>(group: Group): Group =>
+    Object.fromEntries(
+      Object.entries(group).map(([name, call]: [string, (...args: unknown[]) => unknown]) => [
+        name,
+        async (...args: unknown[]) => {
+          if (await storage.inTransaction()) return await call(...args)
+          throw new PosthornError('transaction_required', 'the handle given to using() is not inside a transaction')
+        },
+      ]),
+    ) as Group // every member of a service is a function that answers a promise
+  return {
+    workspaces: guard(bound.workspaces),
+    endpoints: guard(bound.endpoints),
+    sources: guard(bound.sources),
+    plugins: guard(bound.plugins),
+    attempts: guard(bound.attempts),
+    config: guard(bound.config),
+    events: guard(bound.events),
+  }
+}
+
+function needed<Part>(part: Part | undefined, name: string, engine: string): Part {
+  if (part !== undefined) return part
+  throw new PosthornError(
+    'validation',
+    `createPosthorn: storage ${engine} has no ${name} of its own; pass options.${name}`,
+  )
+}
+
+/** A fake clock can be moved on; the system's cannot. */
+function advanceOf(clock: (Clock & { advance?(ms: number): Promise<void> }) | undefined) {
+  return clock?.advance === undefined ? undefined : (ms: number) => clock.advance!(ms)
+}
+
+function consoleLogger(): Logger {
+  // oxlint-disable-next-line no-console -- the default logger is the console
+  const { warn, error } = console
+  const silent = () => {}
+  return {
+    debug: silent,
+    info: silent,
+    warn: (message, details) => (details === undefined ? warn(message) : warn(message, details)),
+    error: (message, details) => (details === undefined ? error(message) : error(message, details)),
+  }
+}

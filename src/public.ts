@@ -1,0 +1,42 @@
+// What every entry of the package exports beside `createPosthorn`.
+export { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+export { definePlugin } from './contracts/plugin.ts'
+export type {
+  Awaitable,
+  Inbound,
+  InboundContext,
+  Outbound,
+  OutboundContext,
+  PluginKind,
+  PreparedPlugin,
+} from './contracts/plugin.ts'
+export type { Clock } from './contracts/clock.ts'
+export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
+export type { Inbox, Message, Taken } from './contracts/inbox.ts'
+export type { Grant, Limiter, Want } from './contracts/limiter.ts'
+export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
+export type { Claim, ClaimOptions, Job, Queue } from './contracts/queue.ts'
+export type { BoundStorage, Storage } from './contracts/storage.ts'
+export type {
+  AdminOptions,
+  Authorize,
+  BreakerOptions,
+  DeliverOptions,
+  GatewayOptions,
+  Options,
+  RetentionOptions,
+} from './options.ts'
+export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'
+export type { Handler } from './http/handler.ts'
+export type { Attempt, AttemptRequest, AttemptResponse, AttemptStatus, TriggerMode } from './schema/attempt.ts'
+export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
+export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
+export { type Event, type EventInput, JsonText } from './schema/event.ts'
+export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
+export type { Plugin, PluginInput } from './schema/plugin.ts'
+export type { Metadata, RateLimit } from './schema/shared.ts'
+export type { Source, SourceInput } from './schema/source.ts'
+export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
+export type { Workspace, WorkspaceInput } from './schema/workspace.ts'
+export type { Explanation, PageOf, ReplayInput, ReplayReport } from './services/services.ts'
+export type { TickReport, Worker } from './worker/worker.ts'

@@ -1,0 +1,286 @@
+import type { CompiledConfiguration, Context, ReadyPlugin } from '../context.ts'
+import type { Reply } from '../contracts/http-client.ts'
+import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
+import type { Claim, Job } from '../contracts/queue.ts'
+import type { Delivery, Settled, Settlement, StoredAttempt, StoredRequest } from '../contracts/storage.ts'
+import { shownAttempt } from '../core/attempt.ts'
+import { recordHeaders, recordText } from '../core/capture.ts'
+import { identified, outboundRequest, requestProblem } from '../core/request.ts'
+import { type Ended, type Outcome, settle } from '../core/settle.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import type { StoredEvent } from '../schema/event.ts'
+
+import { type Gatherer, gatherer } from './gather.ts'
+import { jobOf } from './ingest.ts'
+
+/** An open attempt with all that is needed to make it. `endpoint` is null when it is gone. */
+export interface Loaded {
+  readonly delivery: Delivery
+  readonly configuration: CompiledConfiguration
+  readonly endpoint: Endpoint | null
+}
+
+export interface Deliver {
+  /** What is needed to make each open attempt; closed ones, and those of deleted workspaces, are left out. */
+  load(ids: readonly string[]): Promise<readonly Loaded[]>
+  /** Sends a request, or finds why not. Null when the signal ended it: then nothing is known of what the receiver saw. */
+  attempt(loaded: Loaded, signal: AbortSignal): Promise<Sent | null>
+  /** Writes what a try came to, and all that follows from it, in one step. */
+  settle(loaded: Loaded, sent: Sent, claim: Claim | null, options: { retries: boolean }): Promise<Settlement>
+  idle(): Promise<void>
+  /** Settlements that wait to be written. */
+  readonly waiting: () => number
+}
+
+export interface Sent {
+  readonly outcome: Outcome
+  readonly startedAt: number
+  /** Whether the endpoint did not answer in time or could not be reached. */
+  readonly unresponsive: boolean
+}
+
+/** Makes attempts: load, send, settle. Whoever calls it decides when, and holds the job meanwhile. */
+export function deliverService(ctx: Context): Deliver {
+  const { deliver } = ctx.settings
+  const redacted = new Set(deliver.redactHeaders.map((name) => name.toLowerCase()))
+  const tally = ctx.settings.breaker !== undefined
+
+  const settlements: Gatherer<Settlement, Settled> = gatherer({
+    flush,
+    bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
+    clock: ctx.clock,
+    gathers: ctx.gathers,
+  })
+
+  async function flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
+    const answers = await ctx.storage.attempts.settle(batch, { enqueue: ctx.ownQueue })
+    const next: Job[] = batch.flatMap((settlement, i) =>
+      settlement.next !== null && answers[i]!.settled ? [jobOf(settlement.next)] : [],
+    )
+    if (next.length > 0) ctx.enqueued(next)
+    const claims = ctx.ownQueue ? [] : batch.flatMap(({ claim }) => (claim === null ? [] : [claim]))
+    // Completed after the settlement: a crash between them leaves a job whose attempt is closed, and it sends nothing.
+    if (claims.length > 0) await ctx.queue.complete(claims)
+    return answers
+  }
+
+  async function load(ids: readonly string[]): Promise<readonly Loaded[]> {
+    const deliveries = await ctx.storage.attempts.load(ids)
+    const loaded: Loaded[] = []
+    for (const delivery of deliveries) {
+      const configuration = await ctx.configuration.atLeast(delivery.workspaceId, delivery.revision)
+      if (configuration === null) continue
+      loaded.push({
+        delivery,
+        configuration,
+        endpoint: configuration.endpoints.get(delivery.attempt.endpoint_id) ?? null,
+      })
+    }
+    return loaded
+  }
+
+  async function attempt(loaded: Loaded, signal: AbortSignal): Promise<Sent | null> {
+    const startedAt = ctx.clock.now()
+    const { delivery, endpoint } = loaded
+    const ended = (outcome: Outcome): Sent => ({ outcome, startedAt, unresponsive: false })
+    if (endpoint === null) return ended({ kind: 'endpoint_gone' })
+    if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
+    if (delivery.event === null) return ended({ kind: 'event_gone' })
+
+    const timeoutMs = endpoint.request.timeout === 0 ? deliver.timeoutMs : endpoint.request.timeout
+    let request: Outbound
+    try {
+      request = await prepareRequest(loaded, endpoint, delivery.event, timeoutMs, signal)
+    } catch (cause) {
+      if (signal.aborted) return null
+      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed`, { attempt: delivery.attempt.id, cause })
+      return ended({ kind: 'plugin_error', message: pluginMessage(cause) })
+    }
+
+    const sentAt = ctx.clock.now()
+    ctx.counters.outbound++
+    ctx.counters.outboundProcessing++
+    const reply = await ctx.http
+      .send(request, { timeoutMs, signal, captureBytes: deliver.captureBytes })
+      .catch((cause: unknown): Reply => {
+        ctx.log.error('the HTTP client threw', { cause })
+        return { kind: 'error', message: 'the HTTP client failed', unreachable: false }
+      })
+      .finally(() => ctx.counters.outboundProcessing--)
+    if (reply.kind === 'aborted') return null
+    return {
+      outcome: outcomeOf(reply, recordRequest(request, delivery.event), ctx.clock.now() - sentAt),
+      startedAt: sentAt,
+      unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
+    }
+  }
+
+  async function prepareRequest(
+    loaded: Loaded,
+    endpoint: Endpoint,
+    event: StoredEvent,
+    timeoutMs: number,
+    signal: AbortSignal,
+  ): Promise<Outbound> {
+    const plugins = loaded.configuration.pluginsOf(endpoint.id)
+    const base = outboundRequest(endpoint, event, deliver.userAgent)
+    if (plugins.length === 0) return identified(base, event, loaded.delivery.attempt)
+    const context: OutboundContext = {
+      now: ctx.clock.now(),
+      signal,
+      log: ctx.log,
+      workspaceId: loaded.delivery.workspaceId,
+      event,
+      attempt: loaded.delivery.attempt,
+      endpoint,
+    }
+    const running = runOutbound(plugins, base, context)
+    const changed = running instanceof Promise ? await inTime(running, timeoutMs) : running
+    const problem = requestProblem(changed)
+    if (problem !== null) throw new Error(problem)
+    return identified(changed, event, loaded.delivery.attempt)
+  }
+
+  /** A plugin that never settles may not hold a slot for ever: it has the time the request would have. */
+  async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
+    const over = new AbortController()
+    const deadline = ctx.clock.sleep(timeoutMs, over.signal).then((): T => {
+      throw new Error(`plugins did not finish within ${timeoutMs} ms`)
+    })
+    deadline.catch(() => {}) // it also throws when the race is long over
+    return await Promise.race([work, deadline]).finally(() => over.abort())
+  }
+
+  function recordRequest(request: Outbound, event: StoredEvent): StoredRequest {
+    const fromEvent = request.body !== null && request.body === event.data
+    return {
+      method: request.method,
+      url: request.url,
+      headers: recordHeaders(Object.entries(request.headers), { maxBytes: deliver.captureBytes, redact: redacted }),
+      body: fromEvent || request.body === null ? null : recordText(request.body, deliver.captureBytes),
+      fromEvent,
+    }
+  }
+
+  function outcomeOf(reply: Exclude<Reply, { kind: 'aborted' }>, request: StoredRequest, latency: number): Outcome {
+    switch (reply.kind) {
+      case 'timeout':
+      case 'denied':
+        return { kind: reply.kind, request, message: reply.message }
+      case 'error':
+        return { kind: 'failed', request, message: reply.message }
+      case 'response': {
+        const headers = recordHeaders(Object.entries(reply.headers), {
+          maxBytes: deliver.captureBytes,
+          redact: redacted,
+        })
+        const response = { status: reply.status, latency, headers, body: reply.body }
+        return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'] }
+      }
+    }
+  }
+
+  async function write({ settlement, pauseUntil }: Ended): Promise<Settlement> {
+    // Paused before it is settled, so that the next job of the endpoint cannot slip through in between.
+    if (pauseUntil !== null) await ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
+    const { settled, disabled } = await settlements.add(settlement)
+    if (!settled) return settlement
+    tell(settlement, disabled)
+    return settlement
+  }
+
+  function tell(settlement: Settlement, disabled: boolean): void {
+    const workspace_id = settlement.workspaceId
+    if (settlement.status === 'FAILED') ctx.counters.outboundFailed++
+    const attempt = shownAttempt(endedAttempt(settlement), ctx.clock.now())
+    ctx.emit('attempt', { workspace_id, attempt })
+    if (settlement.exhausted) ctx.emit('exhausted', { workspace_id, attempt })
+    if (disabled) {
+      ctx.emit('endpoint.disabled', { workspace_id, endpoint_id: attempt.endpoint_id, reason: 'gone' })
+    }
+  }
+
+  return {
+    load,
+    attempt,
+    settle: (loaded, sent, claim, { retries }) =>
+      write(
+        settle(
+          {
+            workspaceId: loaded.delivery.workspaceId,
+            attempt: loaded.delivery.attempt,
+            claim,
+            endpoint: loaded.endpoint,
+            startedAt: sent.startedAt,
+            retries,
+            tally,
+          },
+          sent.outcome,
+          ctx.clock.now(),
+          ctx.newId,
+        ),
+      ),
+    idle: () => settlements.idle(),
+    waiting: () => settlements.waiting(),
+  }
+}
+
+/** Runs plugins one after the other; stays synchronous as long as they do. */
+function runOutbound(
+  plugins: readonly ReadyPlugin[],
+  request: Outbound,
+  context: OutboundContext,
+): Outbound | Promise<Outbound> {
+  let current = request
+  for (let i = 0; i < plugins.length; i++) {
+    const prepared = plugins[i]!.current()
+    const result =
+      prepared === undefined
+        ? undefined
+        : prepared.outbound === undefined
+          ? current
+          : prepared.outbound(current, context)
+    if (result === undefined || result instanceof Promise) return finishOutbound(plugins, i, current, result, context)
+    current = result
+  }
+  return current
+}
+
+async function finishOutbound(
+  plugins: readonly ReadyPlugin[],
+  from: number,
+  request: Outbound,
+  first: Promise<Outbound> | undefined,
+  context: OutboundContext,
+): Promise<Outbound> {
+  let current = request
+  for (let i = from; i < plugins.length; i++) {
+    if (i === from && first !== undefined) {
+      current = await first
+      continue
+    }
+    const prepared = await plugins[i]!.prepared()
+    if (prepared.outbound !== undefined) current = await prepared.outbound(current, context)
+  }
+  return current
+}
+
+function pluginMessage(cause: unknown): string {
+  const message = cause instanceof Error ? cause.message : 'the plugin failed'
+  return recordText(message, 512)
+}
+
+function endedAttempt(settlement: Settlement): StoredAttempt {
+  const { attempt, request, response } = settlement
+  return {
+    ...attempt,
+    status: settlement.status,
+    attempted_at: settlement.attempted_at,
+    exhausted: settlement.exhausted,
+    error_code: settlement.error_code,
+    error_message: settlement.error_message,
+    request: request === null ? null : { ...request, headers: null, body: null },
+    response: response === null ? null : { ...response, headers: null, body: null },
+    updated_at: settlement.settled_at,
+  }
+}

@@ -1,0 +1,132 @@
+import type { Clock } from '../contracts/clock.ts'
+import { PosthornError } from '../errors.ts'
+
+const mostEntries = 500
+const mostBytes = 4 * 1024 * 1024
+const mostInFlight = 2
+const mostWaiting = 10_000
+const deadlineMs = 10_000
+
+export interface Gatherer<Entry, Answer> {
+  /** Joins the next batch and answers for this entry alone. Beyond 10,000 waiting entries it throws `overloaded`. */
+  add(entry: Entry): Promise<Answer>
+  /** Resolves when nothing waits and nothing is in flight. */
+  idle(): Promise<void>
+  readonly waiting: () => number
+}
+
+interface Waiting<Entry, Answer> {
+  readonly entry: Entry
+  readonly bytes: number
+  resolve(answer: Answer): void
+  reject(cause: unknown): void
+}
+
+/**
+ * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
+ * together in the next one, at most 500 entries and 4 MiB. A batch whose connection was lost is sent once more, so
+ * `flush` must be idempotent. `gathers: false` sends each entry at once and alone.
+ */
+export function gatherer<Entry, Answer>(options: {
+  flush(batch: readonly Entry[]): Promise<readonly Answer[]>
+  bytesOf(entry: Entry): number
+  clock: Clock
+  gathers: boolean
+  onOverload?(): void
+}): Gatherer<Entry, Answer> {
+  const queue: Waiting<Entry, Answer>[] = []
+  let head = 0
+  let inFlight = 0
+  let scheduled = false
+  let idlers: (() => void)[] = []
+
+  function pump(): void {
+    scheduled = false
+    while (inFlight < mostInFlight && head < queue.length) void send(takeBatch())
+    if (inFlight === 0 && head === queue.length) {
+      const waking = idlers
+      idlers = []
+      for (const wake of waking) wake()
+    }
+  }
+
+  function takeBatch(): Waiting<Entry, Answer>[] {
+    const from = head
+    let bytes = 0
+    while (head < queue.length && head - from < mostEntries) {
+      bytes += queue[head]!.bytes
+      if (bytes > mostBytes && head > from) break
+      head++
+    }
+    const batch = queue.slice(from, head)
+    // The queue is cut now and then, not at every batch, so that taking stays cheap.
+    if (head === queue.length || head > mostWaiting) {
+      queue.splice(0, head)
+      head = 0
+    }
+    return batch
+  }
+
+  async function send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
+    inFlight++
+    try {
+      const answers = await flushTwice(batch.map(({ entry }) => entry))
+      batch.forEach((waiting, i) => waiting.resolve(answers[i]!))
+    } catch (cause) {
+      for (const waiting of batch) waiting.reject(cause)
+    } finally {
+      inFlight--
+      pump()
+    }
+  }
+
+  async function flushTwice(entries: readonly Entry[]): Promise<readonly Answer[]> {
+    try {
+      return await flushInTime(entries)
+    } catch (cause) {
+      if (!(cause instanceof PosthornError) || cause.code !== 'unavailable' || cause === late) throw cause
+      return await flushInTime(entries)
+    }
+  }
+
+  async function flushInTime(entries: readonly Entry[]): Promise<readonly Answer[]> {
+    const over = new AbortController()
+    const deadline = options.clock.sleep(deadlineMs, over.signal).then(() => {
+      if (!over.signal.aborted) throw late
+      return []
+    })
+    try {
+      return await Promise.race([options.flush(entries), deadline])
+    } finally {
+      over.abort()
+    }
+  }
+
+  return {
+    add(entry) {
+      if (queue.length - head >= mostWaiting) {
+        options.onOverload?.()
+        return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
+      }
+      return new Promise((resolve, reject) => {
+        const waiting = { entry, bytes: options.bytesOf(entry), resolve, reject }
+        if (!options.gathers) {
+          void send([waiting])
+          return
+        }
+        queue.push(waiting)
+        if (!scheduled) {
+          // One turn of the microtask queue later, so that calls made side by side go together.
+          scheduled = true
+          queueMicrotask(pump)
+        }
+      })
+    },
+    async idle() {
+      if (inFlight > 0 || head < queue.length) await new Promise<void>((resolve) => idlers.push(resolve))
+    },
+    waiting: () => queue.length - head,
+  }
+}
+
+const late = new PosthornError('unavailable', `the storage did not answer within ${deadlineMs} ms`)

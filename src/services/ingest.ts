@@ -1,0 +1,122 @@
+import type { CompiledConfiguration, Context } from '../context.ts'
+import type { Job } from '../contracts/queue.ts'
+import type { IngestAnswer, IngestEntry, NewAttempt } from '../contracts/storage.ts'
+import { fanout } from '../core/schedule.ts'
+import { PosthornError, uniqueViolation } from '../errors.ts'
+import type { StoredEvent } from '../schema/event.ts'
+import { type Gatherer, gatherer } from './gather.ts'
+
+/** An event as it comes in. `data` is its text. */
+export interface Incoming {
+  /** A client's id; null for one of ours. */
+  readonly id: string | null
+  readonly event_type: string
+  readonly data: string
+  readonly unique_id: string | null
+}
+
+/** `duplicate`: the `unique_id` was seen before, and `event` is the stored one. */
+export type Ingested = { readonly kind: 'stored' | 'duplicate'; readonly event: StoredEvent }
+
+export interface Ingest {
+  /** Stores an event with its attempts as this configuration matches it; `stale` when the configuration has moved on. */
+  under(configuration: CompiledConfiguration, incoming: Incoming): Promise<Ingested | 'stale'>
+  /** The same under the configuration of now. @throws PosthornError `unknown_workspace` when the workspace is gone. */
+  into(workspaceId: string, incoming: Incoming): Promise<Ingested>
+  /** The same with attempts of the caller's choosing. */
+  withAttempts(
+    workspaceId: string,
+    incoming: Incoming,
+    attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
+  ): Promise<Ingested>
+  idle(): Promise<void>
+}
+
+/** How often an event is matched anew when writes of configuration overtake it. */
+const mostTries = 20
+
+/** Makes events of what comes in: the one way into storage, whoever publishes. */
+export function ingestService(ctx: Context): Ingest {
+  const options = {
+    flush,
+    bytesOf: ({ event }: IngestEntry) => event.data.length,
+    clock: ctx.clock,
+    gathers: ctx.gathers,
+    onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
+  }
+  const plain: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
+  // They may wait for a transaction that holds their unique_id, and others shall not wait with them.
+  const unique: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
+
+  async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
+    const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
+    const jobs = entries.flatMap((entry, i) => (answers[i]!.kind === 'stored' ? entry.attempts.map(jobOf) : []))
+    if (jobs.length > 0) ctx.enqueued(jobs)
+    return answers
+  }
+
+  async function store(
+    configuration: CompiledConfiguration,
+    incoming: Incoming,
+    attemptsOf: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
+  ): Promise<Ingested | 'stale'> {
+    const now = ctx.clock.now()
+    const event: StoredEvent = {
+      id: incoming.id ?? ctx.newId(),
+      event_type: incoming.event_type,
+      data: incoming.data,
+      ingested_at: now,
+      unique_id: incoming.unique_id,
+      created_at: now,
+      updated_at: now,
+    }
+    const attempts = attemptsOf(event, configuration)
+    const entry = { workspaceId: configuration.workspace.id, revision: configuration.revision, event, attempts }
+    const answer = await (event.unique_id === null ? plain : unique).add(entry)
+    switch (answer.kind) {
+      case 'stored':
+        ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
+        return { kind: 'stored', event }
+      case 'duplicate':
+        return { kind: 'duplicate', event: answer.event }
+      case 'stale':
+        return 'stale'
+      case 'id_taken':
+        throw uniqueViolation({ id: event.id })
+      case 'rejected':
+        throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
+    }
+  }
+
+  const matched = (event: StoredEvent, configuration: CompiledConfiguration) =>
+    fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
+
+  async function withAttempts(
+    workspaceId: string,
+    incoming: Incoming,
+    attemptsOf: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
+  ): Promise<Ingested> {
+    let configuration = await ctx.configuration.get(workspaceId)
+    for (let tries = 0; tries < mostTries; tries++) {
+      if (configuration === null) throw new PosthornError('unknown_workspace', `invalid workspace: ${workspaceId}`)
+      const answer = await store(configuration, incoming, attemptsOf)
+      if (answer !== 'stale') return answer
+      configuration = await ctx.configuration.fresh(workspaceId)
+    }
+    throw new PosthornError('unavailable', 'the configuration changes too fast to match the event')
+  }
+
+  return {
+    under: (configuration, incoming) => store(configuration, incoming, matched),
+    into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
+    withAttempts,
+    async idle() {
+      await Promise.all([plain.idle(), unique.idle()])
+    },
+  }
+}
+
+/** The pointer that the queue holds of an attempt. */
+export function jobOf(attempt: NewAttempt): Job {
+  return { id: attempt.id, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
+}

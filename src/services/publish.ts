@@ -1,0 +1,29 @@
+import type { Context } from '../context.ts'
+import { JsonText, eventInput, type EventInput } from '../schema/event.ts'
+import { parse } from '../schema/parse.ts'
+import type { Ingest } from './ingest.ts'
+import type { EventService } from './services.ts'
+import { resolveWorkspace } from './workspaces.ts'
+
+/** Publishes an event that the host or an API client made. */
+export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
+  return {
+    async create(workspace, input) {
+      const { id, event_type, unique_id } = parse(eventInput, shallow(input))
+      const data = dataText(input)
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
+      return { event, created: kind === 'stored' }
+    },
+  }
+}
+
+/** The gate looks at the form of `data` alone, so a ready text need not be parsed for it. */
+function shallow(input: EventInput): unknown {
+  if (!(input?.data instanceof JsonText)) return input
+  return { ...input, data: input.data.text.trimStart().startsWith('{') ? {} : input.data.toJSON() }
+}
+
+function dataText({ data }: EventInput): string {
+  return data instanceof JsonText ? data.text : JSON.stringify(data)
+}

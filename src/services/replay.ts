@@ -1,0 +1,65 @@
+import * as v from 'valibot'
+
+import type { Context } from '../context.ts'
+import type { TimeRange } from '../contracts/storage.ts'
+import { manual } from '../core/schedule.ts'
+import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/leaf.ts'
+import { parse } from '../schema/parse.ts'
+import { jobOf } from './ingest.ts'
+import type { EventService } from './services.ts'
+import { resolveWorkspace } from './workspaces.ts'
+
+const mostDeliveries = 10_000
+const batchSize = 500
+
+const time = integer()
+const bounds = object({ gt: v.nullish(time), gte: v.nullish(time), lt: v.nullish(time), lte: v.nullish(time) })
+
+const replayInput = object({
+  event_types: orNull(list(text({ min: 1, max: 255 }), { min: 1 })),
+  endpoint_id: orNull(text({ min: 1 })),
+  created_at: orNull(v.lazy((input) => (typeof input === 'number' ? time : bounds))),
+  status: orNull(oneOf(['FAILED', 'CANCELED'])),
+  after: orNull(text({ min: 1 })),
+  limit: withDefault(integer({ min: 1, max: mostDeliveries }), mostDeliveries),
+})
+
+/** Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. */
+export function replayService(ctx: Context): Pick<EventService, 'replay'> {
+  return {
+    async replay(workspace, input, { dryRun = false } = {}) {
+      const filter = parse(replayInput, input)
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const query = {
+        ...(filter.event_types && { event_types: filter.event_types }),
+        ...(filter.endpoint_id && { endpoint_id: filter.endpoint_id }),
+        ...(filter.status && { status: filter.status }),
+        ...(filter.created_at !== null && { created_at: timeRange(filter.created_at) }),
+      }
+      let matched = 0
+      let created = 0
+      let after = filter.after
+      while (matched < filter.limit) {
+        const limit = Math.min(batchSize, filter.limit - matched)
+        const found = await ctx.storage.attempts.undelivered(workspaceId, { ...query, after, limit })
+        matched += found.length
+        after = found.at(-1)?.attemptId ?? after
+        if (!dryRun && found.length > 0) {
+          const now = ctx.clock.now()
+          const attempts = found.map(({ event_id, endpoint_id }) => manual(event_id, endpoint_id, now, ctx.newId))
+          const added = await ctx.storage.attempts.add(workspaceId, attempts, { enqueue: ctx.ownQueue })
+          const stored = attempts.filter((_, i) => added[i])
+          created += stored.length
+          ctx.enqueued(stored.map(jobOf))
+        }
+        if (found.length < limit) return { matched, created, next: null }
+      }
+      return { matched, created, next: after }
+    },
+  }
+}
+
+function timeRange(filter: number | { [bound in 'gt' | 'gte' | 'lt' | 'lte']?: number | null | undefined }): TimeRange {
+  if (typeof filter === 'number') return { eq: filter }
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null))
+}

@@ -1,0 +1,41 @@
+import type { Context } from '../context.ts'
+import type { NewAttempt, StoredAttempt } from '../contracts/storage.ts'
+import { shownAttempt } from '../core/attempt.ts'
+import { manual } from '../core/schedule.ts'
+import { notFound, PosthornError } from '../errors.ts'
+import { jobOf } from './ingest.ts'
+import type { EventService } from './services.ts'
+import { resolveWorkspace } from './workspaces.ts'
+
+/** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
+export function retryService(ctx: Context): Pick<EventService, 'retry'> {
+  return {
+    async retry(workspace, id, endpointId) {
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      if ((await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
+      if (!endpointId || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
+        throw new PosthornError('validation', 'endpoint not found')
+      }
+      const attempt = manual(id, endpointId, ctx.clock.now(), ctx.newId)
+      const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
+      if (!added) throw notFound()
+      ctx.enqueued([jobOf(attempt)])
+      return shownAttempt(openAttempt(attempt), ctx.clock.now())
+    },
+  }
+}
+
+/** An attempt as storage holds it before it is made. */
+export function openAttempt(attempt: NewAttempt): StoredAttempt {
+  return {
+    ...attempt,
+    status: 'OPEN',
+    attempted_at: null,
+    exhausted: false,
+    error_code: null,
+    error_message: null,
+    request: null,
+    response: null,
+    updated_at: attempt.created_at,
+  }
+}

@@ -1,0 +1,52 @@
+import type { Context } from '../context.ts'
+import { shownAttempt } from '../core/attempt.ts'
+import { manual } from '../core/schedule.ts'
+import { notFound, PosthornError } from '../errors.ts'
+import { anyObject, object, withDefault } from '../schema/leaf.ts'
+import { eventType, JsonText } from '../schema/event.ts'
+import { parse } from '../schema/parse.ts'
+import type { Deliver } from './deliver.ts'
+import type { Ingest } from './ingest.ts'
+import type { EndpointService } from './services.ts'
+import { resolveWorkspace } from './workspaces.ts'
+
+const sample = { message: 'A test delivery from Posthorn.' }
+const testInput = object({
+  event_type: withDefault(eventType, 'posthorn.test'),
+  data: withDefault(anyObject(), sample),
+})
+
+/** A worker takes the attempt over when this process dies in the middle of it, this long after it must have ended. */
+const graceMs = 10_000
+
+/** Makes one sample delivery at once, beside the queue, and answers its attempt. A failed one is not retried. */
+export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointService, 'test'> {
+  return {
+    async test(workspace, id, input = {}) {
+      const data = input.data instanceof JsonText ? input.data.text : undefined
+      const parsed = parse(testInput, { ...input, ...(data !== undefined && { data: {} }) })
+      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const stored = await ctx.storage.endpoints.get(workspaceId, id)
+      if (stored === null) throw notFound()
+      const { timeout } = stored.row.request
+      const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
+      let attemptId = ''
+      await ingest.withAttempts(
+        workspaceId,
+        { id: null, event_type: parsed.event_type, data: data ?? JSON.stringify(parsed.data), unique_id: null },
+        (event) => {
+          const attempt = { ...manual(event.id, id, ctx.clock.now(), ctx.newId), scheduled_at: dueAt }
+          attemptId = attempt.id
+          return [attempt]
+        },
+      )
+      const [loaded] = await deliver.load([attemptId])
+      const sent = loaded === undefined ? null : await deliver.attempt(loaded, new AbortController().signal)
+      if (loaded === undefined || sent === null) throw new PosthornError('unavailable', 'the delivery was not made')
+      await deliver.settle(loaded, sent, null, { retries: false })
+      const ended = await ctx.storage.attempts.get(workspaceId, attemptId)
+      if (ended === null) throw notFound()
+      return shownAttempt(ended, ctx.clock.now())
+    },
+  }
+}

@@ -1,0 +1,86 @@
+import type { StatusReport, HealthReport } from './schema/status.ts'
+import type { Event, EventInput, StoredEvent } from './schema/event.ts'
+import type { Attempt } from './schema/attempt.ts'
+import type { SignalListener, SignalName } from './contracts/observer.ts'
+import type { Handler } from './http/handler.ts'
+import type {
+  EventListInput,
+  EventService,
+  Explanation,
+  PageOf,
+  ReplayInput,
+  ReplayReport,
+  Services,
+} from './services/services.ts'
+import type { Worker } from './worker/worker.ts'
+
+/** Events as hosts use them: `data` is the parsed value. `workspace` is an id or a name. */
+export interface PublicEvents {
+  list(workspace: string, query?: EventListInput): Promise<PageOf<Event>>
+  get(workspace: string, id: string): Promise<Event>
+  /** The text of the event's `data`, byte for byte as received. */
+  raw(workspace: string, id: string): Promise<string>
+  /**
+   * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored event.
+   * `data` may be a `JsonText`, which is delivered byte for byte.
+   * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), overloaded, unavailable
+   */
+  create(workspace: string, input: EventInput): Promise<Event>
+  /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation */
+  retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
+  explain(workspace: string, id: string): Promise<readonly Explanation[]>
+  replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
+}
+
+/** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
+export interface ServiceFunctions extends Pick<
+  Services,
+  'workspaces' | 'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
+> {
+  readonly events: PublicEvents
+}
+
+/** The service functions inside the host's open transaction. */
+export interface BoundPosthorn extends ServiceFunctions {
+  /** To be called after the host's commit: hands jobs to a queue of another engine at once. Without it the next sweep does. */
+  committed(): Promise<void>
+}
+
+/** An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. */
+export interface Posthorn extends ServiceFunctions, Worker {
+  /** The administrative API. It declares no authentication: protect the mount, or pass `admin.authorize`. */
+  readonly admin: Handler
+  /** Where inbound requests become events. */
+  readonly gateway: Handler
+  /** The status report on any path, the health where the path ends in `/health`. */
+  readonly statusHandler: Handler
+  status(): Promise<StatusReport>
+  health(): Promise<HealthReport>
+  /** Tells what happens in this process, after it was stored. Answers how to stop listening. */
+  on<Name extends SignalName>(name: Name, listener: SignalListener<Name>): () => void
+  /**
+   * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
+   * `wake: false` sends no notification; polling then finds the job.
+   */
+  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn
+}
+
+/** The public form of the event functions, which carry `data` as text inside. */
+export function publicEvents(events: EventService): PublicEvents {
+  return {
+    async list(workspace, query) {
+      const page = await events.list(workspace, query)
+      return { ...page, data: page.data.map(parsed) }
+    },
+    get: async (workspace, id) => parsed(await events.get(workspace, id)),
+    raw: async (workspace, id) => (await events.get(workspace, id)).data,
+    create: async (workspace, input) => parsed((await events.create(workspace, input)).event),
+    retry: (workspace, id, endpointId) => events.retry(workspace, id, endpointId),
+    explain: (workspace, id) => events.explain(workspace, id),
+    replay: (workspace, input, options) => events.replay(workspace, input, options),
+  }
+}
+
+function parsed(event: StoredEvent): Event {
+  return { ...event, data: JSON.parse(event.data) as unknown }
+}

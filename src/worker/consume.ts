@@ -1,0 +1,49 @@
+import type { Context } from '../context.ts'
+import type { Taken } from '../contracts/inbox.ts'
+import { PosthornError } from '../errors.ts'
+import type { Ingest } from '../services/ingest.ts'
+
+const batchSize = 500
+const leaseMs = 30_000
+const mostTries = 5
+
+/** Stores what async sources accepted. */
+export interface Consumer {
+  /** One batch; answers how many messages it took. */
+  batch(): Promise<number>
+}
+
+export function consumer(ctx: Context, ingest: Ingest): Consumer {
+  async function store(message: Taken): Promise<'done' | 'again' | 'bad'> {
+    try {
+      // The message's id is the event's, so that a second consumer of it finds the event there.
+      await ingest.into(message.workspaceId, message)
+      return 'done'
+    } catch (cause) {
+      if (cause instanceof PosthornError) {
+        // A deleted workspace has no use for its events, and a taken id is ours, stored by a consumer that died.
+        if (cause.code === 'unknown_workspace') return 'done'
+        if (cause.code === 'unavailable' || cause.code === 'overloaded') return 'again'
+      }
+      ctx.log.error(`message ${message.id} could not be stored, try ${message.tries}`, { cause })
+      return message.tries >= mostTries ? 'bad' : 'again'
+    }
+  }
+
+  return {
+    async batch() {
+      const taken = await ctx.inbox.take({ limit: batchSize, leaseMs, now: ctx.clock.now() })
+      if (taken.length === 0) return 0
+      const outcomes = await Promise.all(taken.map(store))
+      const done = taken.filter((_, i) => outcomes[i] === 'done')
+      const bad = taken.filter((_, i) => outcomes[i] === 'bad')
+      if (done.length > 0) await ctx.inbox.done(done)
+      if (bad.length > 0) {
+        for (const { id } of bad) ctx.log.error(`message ${id} moved to the dead list after ${mostTries} tries`)
+        await ctx.inbox.bury(bad, `could not be stored in ${mostTries} tries`)
+      }
+      // The rest waits for its lease to lapse: a storage that is down gets time.
+      return taken.length
+    },
+  }
+}

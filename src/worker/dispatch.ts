@@ -1,0 +1,280 @@
+import type { Context } from '../context.ts'
+import type { Claim } from '../contracts/queue.ts'
+import type { Grant } from '../contracts/limiter.ts'
+import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
+import type { Bell } from './bell.ts'
+
+export const leaseMs = 30_000
+const mostClaims = 500
+const mostSuspects = 2000
+const settleAgainMs = 1000
+const complainEveryMs = 60_000
+
+/** Holds jobs, sends them side by side, and lets go of them. */
+export interface Dispatch {
+  /** Claims as many due jobs as there are free slots and sets them going. Answers how many; 0 when all slots are taken. */
+  claim(): Promise<number>
+  /** Lengthens all holds; a send whose hold was lost is aborted. */
+  extend(): Promise<void>
+  /** Jobs held: being loaded, sent or settled. */
+  held(): number
+  /** Gives unsent claims back from now on, waits for the rest until `timeoutMs`, then aborts it. */
+  close(timeoutMs: number): Promise<void>
+  /** What ended since the instance was made. */
+  readonly ended: { delivered: number; failed: number }
+}
+
+interface Hold {
+  readonly claim: Claim
+  readonly abort: AbortController
+}
+
+export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
+  const { concurrency, perEndpoint } = ctx.settings.deliver
+  const holds = new Map<string, Hold>()
+  /** Slots in use, by endpoint. A slot is free again when the answer is there; the hold lasts until that is stored. */
+  const busy = new Map<string, number>()
+  let used = 0
+  /** Endpoints whose last try timed out or could not connect: one request at a time, together at most half of the slots. */
+  const suspects = new Set<string>()
+  /** Endpoints not known to be free of a limit: while some of their claims wait for the limiter, no others are taken, so that order holds. */
+  const unlimited = new Set<string>()
+  const deciding = new Map<string, number>()
+  const ended = { delivered: 0, failed: 0 }
+  let claiming = false
+  let closing = false
+  let complainedAt = -Infinity
+
+  function busyNow(): Record<string, number> {
+    const answer: Record<string, number> = Object.fromEntries(busy)
+    const full = suspectSlots() >= concurrency / 2
+    for (const group of suspects) {
+      answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
+    }
+    for (const group of deciding.keys()) answer[group] = perEndpoint
+    return answer
+  }
+
+  function suspectSlots(): number {
+    let slots = 0
+    if (suspects.size < busy.size) for (const group of suspects) slots += busy.get(group) ?? 0
+    else for (const [group, count] of busy) if (suspects.has(group)) slots += count
+    return slots
+  }
+
+  async function claim(): Promise<number> {
+    const limit = Math.min(concurrency - used, 2 * concurrency - holds.size, mostClaims)
+    if (claiming || closing || limit <= 0) return 0
+    claiming = true
+    try {
+      const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
+      const { taken, surplus } = withinHalf(claims)
+      for (const one of taken) occupy(one)
+      if (surplus.length > 0) await giveBack(surplus)
+      if (taken.length > 0) void run(taken)
+      return taken.length
+    } finally {
+      claiming = false
+    }
+  }
+
+  /** Leaves out claims of suspects beyond half of the slots: several of them may have come in one answer. */
+  function withinHalf(claims: readonly Claim[]): { taken: Claim[]; surplus: Claim[] } {
+    if (suspects.size === 0) return { taken: [...claims], surplus: [] }
+    let slots = suspectSlots()
+    const taken: Claim[] = []
+    const surplus: Claim[] = []
+    for (const one of claims) {
+      if (!suspects.has(one.group)) taken.push(one)
+      else if (slots < concurrency / 2) {
+        slots++
+        taken.push(one)
+      } else surplus.push(one)
+    }
+    return { taken, surplus }
+  }
+
+  function occupy(one: Claim): void {
+    holds.set(one.id, { claim: one, abort: new AbortController() })
+    busy.set(one.group, (busy.get(one.group) ?? 0) + 1)
+    used++
+    if (!unlimited.has(one.group)) deciding.set(one.group, (deciding.get(one.group) ?? 0) + 1)
+  }
+
+  function vacate({ group }: Claim): void {
+    const left = (busy.get(group) ?? 1) - 1
+    if (left === 0) busy.delete(group)
+    else busy.set(group, left)
+    used--
+    bell.ring()
+  }
+
+  function decided({ group }: Claim): void {
+    const left = deciding.get(group)
+    if (left === undefined) return
+    if (left <= 1) deciding.delete(group)
+    else deciding.set(group, left - 1)
+  }
+
+  async function run(claims: readonly Claim[]): Promise<void> {
+    let going: { one: Claim; loaded: Loaded }[] = []
+    const idle: Claim[] = []
+    const closed: Claim[] = []
+    try {
+      const loaded = new Map(
+        (await deliver.load(claims.map(({ id }) => id))).map((each) => [each.delivery.attempt.id, each]),
+      )
+      for (const one of claims) {
+        const found = loaded.get(one.id)
+        if (found === undefined) closed.push(one)
+        else if (closing) idle.push(one)
+        else going.push({ one, loaded: found })
+      }
+      const { granted, refused } = await limited(going)
+      going = granted
+      idle.push(...refused)
+    } catch (cause) {
+      ctx.log.error('claimed attempts could not be loaded', { cause })
+      going = []
+      idle.push(...claims.filter((one) => !closed.includes(one)))
+    }
+    for (const one of claims) decided(one)
+    for (const { one, loaded } of going) void send(one, loaded)
+    await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
+    if (deciding.size === 0) bell.ring()
+  }
+
+  /** Asks the limiter once for all claims of each limited endpoint. The first granted go; the endpoint waits for the rest. */
+  async function limited(
+    going: readonly { one: Claim; loaded: Loaded }[],
+  ): Promise<{ granted: { one: Claim; loaded: Loaded }[]; refused: Claim[] }> {
+    const wants = new Map<string, { key: string; limit: { quota: number; period: number }; want: number }>()
+    for (const { one, loaded } of going) {
+      const limit = loaded.endpoint?.enabled ? loaded.endpoint.rate_limit : null
+      if (!limit) {
+        if (unlimited.size > mostSuspects) unlimited.clear()
+        unlimited.add(one.group)
+        continue
+      }
+      unlimited.delete(one.group)
+      const want = wants.get(one.group)
+      if (want === undefined) wants.set(one.group, { key: `endpoint:${one.group}`, limit, want: 1 })
+      else want.want++
+    }
+    if (wants.size === 0) return { granted: [...going], refused: [] }
+
+    const groups = [...wants.keys()]
+    const now = ctx.clock.now()
+    let grants: readonly Grant[]
+    try {
+      grants = await ctx.limiter.take([...wants.values()], now)
+    } catch (cause) {
+      complain('the limiter does not answer: deliveries pass unlimited', cause)
+      return { granted: [...going], refused: [] }
+    }
+    const left = new Map(groups.map((group, i) => [group, grants[i]!.granted]))
+    const granted: { one: Claim; loaded: Loaded }[] = []
+    const refused: Claim[] = []
+    for (const each of going) {
+      const quota = left.get(each.one.group)
+      if (quota === undefined) granted.push(each)
+      else if (quota > 0) {
+        left.set(each.one.group, quota - 1)
+        granted.push(each)
+      } else refused.push(each.one)
+    }
+    const waiting = new Set(refused.map(({ group }) => group))
+    const pauses = groups.flatMap((group, i) =>
+      waiting.has(group) ? [{ group, until: now + Math.max(1, Math.ceil(grants[i]!.retryAfterMs)) }] : [],
+    )
+    // Paused before their claims are given back, so that nobody takes them in between.
+    if (pauses.length > 0) await ctx.queue.pause(pauses)
+    return { granted, refused }
+  }
+
+  async function send(one: Claim, loaded: Loaded): Promise<void> {
+    const hold = holds.get(one.id)!
+    let sent: Sent | null = null
+    try {
+      sent = await deliver.attempt(loaded, hold.abort.signal)
+    } catch (cause) {
+      ctx.log.error(`attempt ${one.id} broke off`, { cause })
+    }
+    judge(one.group, sent)
+    vacate(one)
+    if (sent !== null) await settleUntilStored(loaded, sent, one)
+    // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
+    holds.delete(one.id)
+    bell.ring()
+  }
+
+  function judge(group: string, sent: Sent | null): void {
+    if (sent === null) return
+    if (!sent.unresponsive) suspects.delete(group)
+    else if (suspects.size < mostSuspects) suspects.add(group)
+  }
+
+  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim): Promise<void> {
+    for (;;) {
+      try {
+        const { status } = await deliver.settle(loaded, sent, one, { retries: true })
+        if (status === 'SUCCESSFUL') ended.delivered++
+        else if (status === 'FAILED') ended.failed++
+        return
+      } catch (cause) {
+        complain('outcomes of attempts could not be stored; trying again', cause)
+        const { signal } = holds.get(one.id)!.abort
+        if (signal.aborted) return
+        await ctx.clock.sleep(settleAgainMs, signal)
+      }
+    }
+  }
+
+  async function finish(claims: readonly Claim[], how: 'complete' | 'release'): Promise<void> {
+    if (claims.length === 0) return
+    try {
+      if (how === 'complete') await ctx.queue.complete(claims)
+      else await giveBack(claims)
+    } catch (cause) {
+      complain('held jobs could not be let go; their holds will lapse', cause)
+    }
+    for (const one of claims) {
+      holds.delete(one.id)
+      vacate(one)
+    }
+  }
+
+  async function giveBack(claims: readonly Claim[]): Promise<void> {
+    await ctx.queue.release(claims)
+  }
+
+  function complain(message: string, cause: unknown): void {
+    const now = ctx.clock.now()
+    if (now - complainedAt < complainEveryMs) return
+    complainedAt = now
+    ctx.log.error(message, { cause })
+  }
+
+  return {
+    claim,
+    ended,
+    held: () => holds.size,
+    async extend() {
+      const claims = [...holds.values()].map((hold) => hold.claim)
+      if (claims.length === 0) return
+      const lost = await ctx.queue.extend(claims, ctx.clock.now() + leaseMs)
+      for (const id of lost) holds.get(id)?.abort.abort()
+    },
+    async close(timeoutMs) {
+      closing = true
+      const over = new AbortController()
+      const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
+        if (!over.signal.aborted) for (const hold of holds.values()) hold.abort.abort()
+      })
+      while (holds.size > 0) await bell.wait(1000)
+      over.abort()
+      await late
+      closing = false
+    },
+  }
+}

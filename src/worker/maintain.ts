@@ -1,0 +1,45 @@
+import type { Context } from '../context.ts'
+import { failing } from '../core/breaker.ts'
+import { disableEndpoint } from '../services/disable.ts'
+
+export const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+const batchSize = 1000
+
+/** Work of each minute, done by whichever process gets there first. */
+export interface Maintenance {
+  minute(signal?: AbortSignal): Promise<void>
+}
+
+export function maintenance(ctx: Context): Maintenance {
+  const { retention, breaker } = ctx.settings
+
+  async function purge(now: number, signal: AbortSignal | undefined): Promise<void> {
+    const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
+    const options = {
+      eventsBefore: before(retention.eventsDays),
+      attemptsBefore: before(retention.attemptsDays),
+      limit: batchSize,
+    }
+    while (!signal?.aborted && (await ctx.storage.purge(options)) > 0);
+  }
+
+  async function judge(now: number): Promise<void> {
+    if (breaker === undefined) return
+    const tallies = await ctx.storage.attempts.tallies(now - breaker.windowSeconds * 1000)
+    for (const { workspaceId, endpointId } of failing(tallies, breaker)) {
+      if (await disableEndpoint(ctx, workspaceId, endpointId)) {
+        ctx.log.warn(`endpoint ${endpointId} was disabled: at least ${breaker.failurePercent} % of its attempts failed`)
+        ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
+      }
+    }
+  }
+
+  return {
+    async minute(signal) {
+      const now = ctx.clock.now()
+      if (await ctx.storage.turn('breaker', minuteMs, now)) await judge(now)
+      if (await ctx.storage.turn('purge', minuteMs, now)) await purge(now, signal)
+    },
+  }
+}
