@@ -1,0 +1,66 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+
+import { matcher, matches } from '../../src/core/match.ts'
+
+describe('an entry of endpoint.events', () => {
+  test.each([
+    ['invoice.paid', 'invoice.paid', true],
+    ['invoice.paid', 'invoice.sent', false],
+    ['*', 'invoice', true],
+    ['*', 'invoice.paid.late', true],
+    ['invoice.*', 'invoice.paid', true],
+    ['invoice.*', 'invoice', false],
+    ['invoice.*', 'invoice.', false],
+    ['invoice.*', 'invoice.paid.late', false],
+    ['*.paid', 'invoice.paid', true],
+    ['*.paid', '.paid', false],
+    ['a.*.c', 'a.b.c', true],
+    ['a.*.c', 'a.b.d', false],
+    ['invoice.**', 'invoice.paid', true],
+    ['invoice.**', 'invoice.paid.late', true],
+    ['invoice.**', 'invoice', false],
+    ['invoice.**', 'invoice.', false],
+    ['**', 'invoice', true],
+    ['**', 'invoice.paid', true],
+    ['*.**', 'invoice', false],
+    ['*.**', 'invoice.paid.late', true],
+    ['inv*', 'invoice', false],
+    ['inv*', 'inv*', true],
+    ['**.paid', 'invoice.paid', false],
+    ['**.paid', '**.paid', true],
+    ['a.**.c', 'a.b.c', false],
+    ['', 'invoice', false],
+  ])('%s on %s: %s', (pattern, eventType, expected) => {
+    expect(matches(pattern, eventType)).toBe(expected)
+  })
+
+  test('that equals the event type always matches it', () => {
+    fc.assert(fc.property(fc.string({ minLength: 1 }), (text) => matches(text, text)))
+  })
+})
+
+test('an endpoint with several matching entries is found once, in the order given', () => {
+  const endpoints = [
+    { id: 'all', events: ['*', 'invoice.*', 'invoice.paid'] },
+    { id: 'none', events: [] },
+    { id: 'exact', events: ['invoice.paid'] },
+    { id: 'pattern', events: ['invoice.**'] },
+    { id: 'other', events: ['order.*'] },
+  ]
+  const ids = (eventType: string) => matcher(endpoints)(eventType).map(({ id }) => id)
+  expect(ids('invoice.paid')).toEqual(['all', 'exact', 'pattern'])
+  expect(ids('order.made')).toEqual(['all', 'other'])
+})
+
+test('the matcher agrees with the single entry on random patterns', () => {
+  const segment = fc.constantFrom('a', 'b', '*', '**', '')
+  const dotted = fc.array(segment, { minLength: 1, maxLength: 4 }).map((parts) => parts.join('.'))
+  fc.assert(
+    fc.property(fc.array(fc.array(dotted, { maxLength: 3 }), { maxLength: 5 }), dotted, (lists, eventType) => {
+      const subscribers = lists.map((events) => ({ events }))
+      const expected = subscribers.filter(({ events }) => events.some((entry) => matches(entry, eventType)))
+      expect(matcher(subscribers)(eventType)).toEqual(expected)
+    }),
+  )
+})
