@@ -1,0 +1,46 @@
+import { recordText } from '../../src/core/capture.ts'
+
+/** An error of ours whose message is already the sentence to show. `EDENIED` is a refusal by the deny list. */
+export class Failure extends Error {
+  readonly code: string
+
+  constructor(code: string, message: string) {
+    super(message)
+    this.name = 'Failure'
+    this.code = code
+  }
+}
+
+const sentences: Readonly<Record<string, string>> = {
+  ECONNRESET: 'connection closed before an answer came',
+  EPIPE: 'connection closed before the request was sent',
+  HPE_HEADER_OVERFLOW: 'the headers of the answer are too large',
+  ERR_UNESCAPED_CHARACTERS: 'the url holds characters that cannot be sent',
+}
+
+/** One sentence for a person, at most 512 code points, without secrets. */
+export function failureMessage(cause: unknown): string {
+  if (cause instanceof Failure) return bounded(cause.message)
+  if (!(cause instanceof Error)) return 'the request failed'
+  // Several addresses were tried: the first failure stands for all.
+  if (cause instanceof AggregateError && cause.errors.length > 0) return failureMessage(cause.errors[0])
+  const code = failureCode(cause)
+  if (code === undefined) return bounded(cause.message)
+  const sentence = sentences[code]
+  if (sentence !== undefined) return sentence
+  const reason = 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : undefined
+  if (code.startsWith('HPE_')) return bounded(`the answer is not HTTP (${reason ?? code})`)
+  // OpenSSL writes its source files into the message; the reason says it.
+  if (reason !== undefined && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) return bounded(`TLS: ${reason}`)
+  return bounded(cause.message === '' ? code : cause.message)
+}
+
+export function failureCode(cause: unknown): string | undefined {
+  if (cause instanceof AggregateError && cause.errors.length > 0) return failureCode(cause.errors[0])
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
+  return typeof code === 'string' ? code : undefined
+}
+
+function bounded(message: string): string {
+  return recordText(message.replaceAll(/\s+/g, ' '), 512)
+}

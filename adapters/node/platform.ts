@@ -1,0 +1,18 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Platform } from '../../src/contracts/platform.ts'
+import { hmac } from './hmac.ts'
+import { guardedClient } from './http-client.ts'
+import { countCollections, vitals } from './vitals.ts'
+
+/** Node, Deno and Bun. */
+export const nodePlatform: Platform = {
+  http(rules) {
+    countCollections() // every instance asks for a client when it is made: from then on
+    return guardedClient(rules)
+  },
+  hmac,
+  randomBytes: (length) => randomBytes(length),
+  vitals,
+  gathers: true,
+}
