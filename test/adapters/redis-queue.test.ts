@@ -1,0 +1,200 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { memoryInbox } from '../../adapters/memory/inbox.ts'
+import { memoryQueue } from '../../adapters/memory/queue.ts'
+import { type Access, emptyState } from '../../adapters/memory/state.ts'
+import { redis } from '../../adapters/redis/index.ts'
+import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
+
+type Step<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never
+
+const groups = ['a', 'b', 'c', 'with space', 'constructor']
+const start = 1_763_000_000_000
+const fewIndexes = fc.array(fc.nat(30), { maxLength: 6 })
+
+const queueStep = fc.oneof(
+  fc.record({
+    op: fc.constant('add' as const),
+    jobs: fc.array(fc.record({ n: fc.nat(30), due: fc.integer({ min: -50, max: 100 }) }), { maxLength: 8 }),
+  }),
+  fc.record({
+    op: fc.constant('claim' as const),
+    limit: fc.integer({ min: 1, max: 8 }),
+    cap: fc.nat(4),
+    busy: fc.dictionary(fc.constantFrom(...groups), fc.nat(3)),
+    leaseMs: fc.integer({ min: 1, max: 60 }),
+  }),
+  fc.record({ op: fc.constantFrom('release' as const, 'complete' as const), which: fewIndexes }),
+  fc.record({ op: fc.constant('extend' as const), which: fewIndexes, by: fc.nat(60) }),
+  fc.record({
+    op: fc.constant('pause' as const),
+    group: fc.constantFrom(...groups),
+    by: fc.integer({ min: -20, max: 80 }),
+  }),
+  fc.record({ op: fc.constant('pass' as const), ms: fc.nat(50) }),
+)
+
+const inboxStep = fc.oneof(
+  fc.record({ op: fc.constant('put' as const), which: fewIndexes }),
+  fc.record({
+    op: fc.constant('take' as const),
+    limit: fc.integer({ min: 1, max: 6 }),
+    leaseMs: fc.integer({ min: 1, max: 60 }),
+  }),
+  fc.record({ op: fc.constantFrom('done' as const, 'bury' as const), which: fewIndexes }),
+  fc.record({ op: fc.constant('pass' as const), ms: fc.nat(50) }),
+)
+
+function memory(): Access {
+  const state = emptyState()
+  return { read: async (look) => look(state), write: async (change) => change(state) }
+}
+
+const jobOf = (n: number, due: number): Job => ({
+  id: `job-${String(n).padStart(2, '0')}`,
+  group: groups[n % groups.length]!,
+  due_at: start + due,
+})
+const messageOf = (n: number): Message => ({
+  id: `message-${n}`,
+  workspaceId: 'default',
+  event_type: 'a.b',
+  data: `{"text":"\\u0000 ü \u2028","n":${n}}`,
+  unique_id: n % 2 === 0 ? null : `unique ${n}`,
+  received_at: start + ((n * 7) % 13),
+})
+
+/** Everything that a queue answers to these steps, tokens left out. */
+async function workOff(queue: Queue, steps: readonly Step<typeof queueStep>[]): Promise<readonly unknown[]> {
+  const answers: unknown[] = []
+  const known: Claim[] = []
+  let now = start
+  for (const step of steps) {
+    if (step.op === 'add') {
+      await queue.add(step.jobs.map(({ n, due }) => jobOf(n, due)))
+    } else if (step.op === 'claim') {
+      const claims = await queue.claim({ ...step, now })
+      known.push(...claims)
+      answers.push(claims.map(({ token: _, ...job }) => job))
+    } else if (step.op === 'extend') {
+      answers.push(await queue.extend(chosen(known, step.which), now + step.by))
+    } else if (step.op === 'pause') {
+      await queue.pause([{ group: step.group, until: now + step.by }])
+    } else if (step.op === 'pass') {
+      now += step.ms
+    } else {
+      await queue[step.op](chosen(known, step.which))
+    }
+    answers.push(await queue.stats(now), await queue.nextDueAt!(now))
+  }
+  return answers
+}
+
+/** The same of an inbox. */
+async function takeIn(inbox: Inbox, steps: readonly Step<typeof inboxStep>[]): Promise<readonly unknown[]> {
+  const answers: unknown[] = []
+  const known: Taken[] = []
+  let now = start
+  for (const step of steps) {
+    if (step.op === 'put') {
+      await inbox.put(step.which.map(messageOf))
+    } else if (step.op === 'take') {
+      const taken = await inbox.take({ ...step, now })
+      known.push(...taken)
+      answers.push(taken.map(({ token: _, ...message }) => message))
+    } else if (step.op === 'pass') {
+      now += step.ms
+    } else {
+      await inbox[step.op](chosen(known, step.which), 'too "bad"')
+    }
+    answers.push(await inbox.size())
+  }
+  return answers
+}
+
+function chosen<T>(known: readonly T[], which: readonly number[]): T[] {
+  return which.flatMap((i) => known.slice(i % Math.max(known.length, 1)).slice(0, 1))
+}
+
+describeRedis.each(clients)('the queue and the inbox on Redis through $name', ({ open }) => {
+  let server: Awaited<ReturnType<typeof sharedRedis>>
+  let connected: TestClient
+  beforeAll(async () => {
+    server = await sharedRedis()
+    connected = await open(server.url)
+  })
+  afterAll(async () => {
+    connected.close()
+    await server.stop()
+  })
+
+  test('the queue answers as that of memory does, whatever happens in whatever order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(queueStep, { maxLength: 40 }), async (steps) => {
+        const { queue } = redis(connected.client, { namespace: freshNamespace() })
+        expect(await workOff(queue, steps)).toEqual(await workOff(memoryQueue(memory()), steps))
+      }),
+      { numRuns: 150 },
+    )
+  })
+
+  test('the inbox answers as that of memory does, whatever happens in whatever order', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(inboxStep, { maxLength: 40 }), async (steps) => {
+        const { inbox } = redis(connected.client, { namespace: freshNamespace() })
+        const model = memoryInbox(memory(), async () => async () => {})
+        expect(await takeIn(inbox, steps)).toEqual(await takeIn(model, steps))
+      }),
+      { numRuns: 100 },
+    )
+  })
+
+  test('batches of more than one script keep order, limit and cap', async () => {
+    const { queue, inbox } = redis(connected.client, { namespace: freshNamespace() })
+    const jobs = Array.from({ length: 1700 }, (_, i) => ({
+      id: `j${String(i).padStart(4, '0')}`,
+      group: `g${i % 2}`,
+      due_at: start + i,
+    }))
+    await queue.add(jobs)
+    const claims = await queue.claim({ limit: 1300, cap: 700, busy: { g1: 150 }, leaseMs: 1000, now: start + 5000 })
+    expect(claims.filter(({ group }) => group === 'g0')).toHaveLength(700)
+    expect(claims.filter(({ group }) => group === 'g1')).toHaveLength(550)
+    await queue.complete(claims)
+    expect((await queue.stats(start)).size).toBe(450)
+
+    await inbox.put(Array.from({ length: 1200 }, (_, i) => ({ ...messageOf(i), received_at: i })))
+    const taken = await inbox.take({ limit: 1100, leaseMs: 1000, now: start })
+    expect(taken.map(({ received_at }) => received_at)).toEqual(Array.from({ length: 1100 }, (_, i) => i))
+    await inbox.done(taken)
+    expect(await inbox.size()).toBe(100)
+  })
+
+  test('an addition wakes every process that listens, until it stops listening', async () => {
+    const namespace = freshNamespace()
+    const { queue, inbox, close } = redis(connected.client, { namespace })
+    const woken: string[] = []
+    let heard = (): void => {}
+    const next = () => new Promise<void>((resolve) => (heard = resolve))
+    const wake = (what: string) => () => {
+      woken.push(what)
+      heard()
+    }
+    const stop = await queue.onAdded!(wake('job'))
+    const stopMessages = await inbox.onPut!(wake('message'))
+    const first = next()
+    await redis(connected.client, { namespace }).queue.add([jobOf(1, 0)])
+    await first
+    await stop()
+    const second = next()
+    await redis(connected.client, { namespace }).queue.add([jobOf(2, 0)])
+    await redis(connected.client, { namespace }).inbox.put([messageOf(1)])
+    await second
+    expect(woken).toEqual(['job', 'message'])
+    await stopMessages()
+    await close()
+  })
+})
