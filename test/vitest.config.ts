@@ -1,9 +1,6 @@
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 import { configDefaults, defineConfig } from 'vitest/config'
-
-const globalSetup = './test/support/global-setup.ts'
 
 export default defineConfig({
   test: {
@@ -11,7 +8,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // These have a package.json of their own, so that the main install stays light.
     exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime}/**'],
-    globalSetup: existsSync(globalSetup) ? [globalSetup] : [],
+    globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/reporter.ts'],
   },
 })
