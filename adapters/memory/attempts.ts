@@ -1,0 +1,177 @@
+import type { Job } from '../../src/contracts/queue.ts'
+import type {
+  AttemptQuery,
+  Attempts,
+  Delivery,
+  NewAttempt,
+  Settled,
+  Settlement,
+  StoredAttempt,
+  Undelivered,
+} from '../../src/contracts/storage.ts'
+import { applyPlan, planFor } from './configuration.ts'
+import { inRange, pageOf } from './page.ts'
+import { completeJobs } from './queue.ts'
+import { addAttempt, closeAttempt, evict, isSucceeded } from './rows.ts'
+import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
+import { ascending, type Sorted, sorted } from './sorted.ts'
+import { count, tallied } from './tallies.ts'
+
+export function memoryAttempts(access: Access, keep: number): Attempts {
+  return {
+    load: (ids) => access.read((state) => ids.flatMap((id) => delivery(state, id) ?? [])),
+
+    settle: (settlements, { enqueue }) =>
+      access.write((state) => {
+        const answers = settlements.map((settlement) => settle(state, settlement, enqueue))
+        evict(state, keep)
+        return answers
+      }),
+
+    add: (workspaceId, attempts, { enqueue }) =>
+      access.write((state) => {
+        const room = roomOf(state, workspaceId)
+        return attempts.map((attempt) => {
+          const there = state.attempts.get(attempt.id)
+          if (there !== undefined) return there.room === room
+          const event = state.events.get(attempt.event_id)
+          if (event === undefined || event.room !== room) return false
+          addAttempt(state, event, attempt, enqueue)
+          return true
+        })
+      }),
+
+    get: (workspaceId, id) =>
+      access.read((state) => {
+        const kept = state.attempts.get(id)
+        return kept !== undefined && kept.room === roomOf(state, workspaceId) ? structuredClone(kept.attempt) : null
+      }),
+
+    list: (workspaceId, query) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
+        const listed = (id: string) => {
+          const { attempt } = state.attempts.get(id)! // the lists hold only attempts that are there
+          return isListed(attempt, query) ? attempt : null
+        }
+        return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed, brief)
+      }),
+
+    overdue: ({ before, after, limit }) =>
+      access.read((state) => {
+        const jobs: Job[] = []
+        for (const [due_at, id] of ascending(state.open, after)) {
+          if (due_at >= before || jobs.length >= limit) break
+          const { room, attempt } = state.attempts.get(id)!
+          if (room.alive) jobs.push({ id, group: attempt.endpoint_id, due_at })
+        }
+        return jobs
+      }),
+
+    undelivered: (workspaceId, query) =>
+      access.read((state) => {
+        const found: Undelivered[] = []
+        const room = roomOf(state, workspaceId)
+        if (room === undefined) return found
+        for (const [, id] of ascending(room.attempts, query.after === null ? null : [0, query.after])) {
+          if (found.length >= query.limit) break
+          const { attempt } = state.attempts.get(id)!
+          const { status, event_id, endpoint_id } = attempt
+          if (!(status === 'CANCELED' || (status === 'FAILED' && attempt.exhausted))) continue
+          if (query.status !== undefined && status !== query.status) continue
+          if (query.endpoint_id !== undefined && endpoint_id !== query.endpoint_id) continue
+          if (!inRange(attempt.created_at, query.created_at)) continue
+          const { event } = state.events.get(event_id)!
+          if (query.event_types !== undefined && !query.event_types.includes(event.event_type)) continue
+          if (!isSucceeded(state, attempt)) found.push({ attemptId: id, event_id, endpoint_id })
+        }
+        return found
+      }),
+
+    tallies: (since) => access.read((state) => tallied(state, since)),
+  }
+}
+
+/** An open attempt of a workspace that is there. */
+function openAttempt(state: State, id: string): KeptAttempt | null {
+  const kept = state.attempts.get(id)
+  return kept !== undefined && kept.room.alive && kept.attempt.status === 'OPEN' ? kept : null
+}
+
+function delivery(state: State, id: string): Delivery | null {
+  const kept = openAttempt(state, id)
+  if (kept === null) return null
+  const { room, attempt } = kept
+  return {
+    workspaceId: room.row.id,
+    revision: room.revision,
+    attempt: planned(attempt),
+    event: { ...state.events.get(attempt.event_id)!.event },
+  }
+}
+
+function settle(state: State, settlement: Settlement, enqueue: boolean): Settled {
+  if (enqueue && settlement.claim !== null) completeJobs(state, [settlement.claim])
+  const kept = openAttempt(state, settlement.attempt.id)
+  if (kept === null || kept.room.row.id !== settlement.workspaceId) return { settled: false, disabled: false }
+
+  const { status, attempted_at, exhausted, error_code, error_message, request, response, settled_at, next } = settlement
+  const ended = {
+    status,
+    attempted_at,
+    exhausted,
+    error_code,
+    error_message,
+    request,
+    response,
+    updated_at: settled_at,
+  }
+  // The follow-up first, so that the event is never without an open attempt in between.
+  if (next !== null && !state.attempts.has(next.id)) {
+    addAttempt(state, state.events.get(kept.attempt.event_id)!, next, enqueue)
+  }
+  closeAttempt(state, kept, { ...kept.attempt, ...ended })
+  if (settlement.tally) count(state, settlement)
+  return { settled: true, disabled: settlement.disable !== null && disable(state, kept.room, settlement) }
+}
+
+/** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */
+function disable(state: State, room: Room, { attempt, disable, settled_at }: Settlement): boolean {
+  const kept = state.endpoints.get(attempt.endpoint_id)
+  if (kept === undefined || kept.room !== room || !kept.row.enabled || kept.row.request.url !== disable?.url)
+    return false
+  applyPlan(state, room, planFor(room, 'endpoints', [{ ...kept.row, enabled: false, updated_at: settled_at }], []))
+  return true
+}
+
+function planned(attempt: StoredAttempt): NewAttempt {
+  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
+  return { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
+}
+
+/** As lists show it: without headers and bodies. */
+function brief(attempt: StoredAttempt): StoredAttempt {
+  const { request, response } = attempt
+  return {
+    ...attempt,
+    request: request && { ...request, headers: null, body: null },
+    response: response && { ...response, headers: null, body: null },
+  }
+}
+
+/** The ids among which to look. */
+function candidates(state: State, room: Room, query: AttemptQuery): Sorted {
+  if (query.event_id === undefined) return room.attempts
+  const event = state.events.get(query.event_id)
+  return event === undefined || event.room !== room ? sorted() : event.attempts
+}
+
+function isListed(attempt: StoredAttempt, query: AttemptQuery): boolean {
+  return (
+    (query.endpoint_id === undefined || attempt.endpoint_id === query.endpoint_id) &&
+    (query.status === undefined || attempt.status === query.status) &&
+    inRange(attempt.created_at, query.created_at) &&
+    inRange(attempt.attempted_at, query.attempted_at) &&
+    inRange(attempt.scheduled_at, query.scheduled_at)
+  )
+}

@@ -1,0 +1,97 @@
+import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import { inRange, pageOf } from './page.ts'
+import { addAttempt, addEvent, evict } from './rows.ts'
+import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
+import { type Sorted, sorted } from './sorted.ts'
+
+export function memoryEvents(access: Access, keep: number): Events {
+  const encoder = new TextEncoder()
+  return {
+    ingest(entries, { enqueue }) {
+      const uniqueIds = entries.flatMap(({ workspaceId, event }) =>
+        event.unique_id === null ? [] : [uniqueIdKey(workspaceId, event.unique_id)],
+      )
+      // A transaction makes its writes again on newer state: what it stored once is not judged by its revision again.
+      const judged = new Set<IngestEntry>()
+      return access.write((state) => {
+        const answers = entries.map((entry) => {
+          const answer = ingest(state, entry, { enqueue, judged: judged.has(entry) })
+          if (answer.kind === 'stored') judged.add(entry)
+          return answer
+        })
+        evict(state, keep)
+        return answers
+      }, uniqueIds)
+    },
+
+    get: (workspaceId, id) =>
+      access.read((state) => {
+        const kept = state.events.get(id)
+        return kept !== undefined && kept.room === roomOf(state, workspaceId) ? { ...kept.event } : null
+      }),
+
+    list: (workspaceId, query) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
+        const listed = (id: string) => {
+          const { event } = state.events.get(id)! // a workspace lists only events that are there
+          return isListed(event, query) ? event : null
+        }
+        return pageOf(
+          room === undefined ? sorted() : candidates(room, query),
+          query,
+          listed,
+          (event) => ({ ...event }),
+          (event) => encoder.encode(event.data).byteLength,
+        )
+      }),
+  }
+}
+
+function ingest(
+  state: State,
+  { workspaceId, revision, event, attempts }: IngestEntry,
+  { enqueue, judged }: { enqueue: boolean; judged: boolean },
+): IngestAnswer {
+  const room = roomOf(state, workspaceId)
+  if (room === undefined) return { kind: 'stale' }
+  const there = state.events.get(event.id)
+  if (there?.room === room && isSame(there, event)) return { kind: 'stored' }
+  const seen = event.unique_id === null ? undefined : room.eventOfUniqueId.get(event.unique_id)
+  if (seen !== undefined) return { kind: 'duplicate', event: { ...state.events.get(seen)!.event } }
+  if (there !== undefined) return { kind: 'id_taken' }
+  if (room.revision !== revision && !judged) return { kind: 'stale' }
+  const taken = attempts.find((attempt) => state.attempts.has(attempt.id))
+  if (taken !== undefined) return { kind: 'rejected', cause: new Error(`attempt id ${taken.id} is taken`) }
+
+  const kept = addEvent(state, room, event)
+  for (const attempt of attempts) addAttempt(state, kept, attempt, enqueue)
+  return { kind: 'stored' }
+}
+
+/** Whether an event is the one that was stored, sent once more. */
+function isSame({ event: stored }: KeptEvent, event: StoredEvent): boolean {
+  return (
+    stored.event_type === event.event_type &&
+    stored.data === event.data &&
+    stored.unique_id === event.unique_id &&
+    stored.ingested_at === event.ingested_at &&
+    stored.created_at === event.created_at
+  )
+}
+
+/** The ids among which to look. */
+function candidates(room: Room, query: EventQuery): Sorted {
+  if (query.unique_id === undefined) return room.events
+  const id = room.eventOfUniqueId.get(query.unique_id)
+  return id === undefined ? sorted() : sorted([[0, id]])
+}
+
+function isListed(event: StoredEvent, query: EventQuery): boolean {
+  return (
+    (query.event_type === undefined || event.event_type === query.event_type) &&
+    inRange(event.created_at, query.created_at) &&
+    inRange(event.ingested_at, query.ingested_at)
+  )
+}

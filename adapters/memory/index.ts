@@ -1,0 +1,2 @@
+export { memory, type MemoryOptions } from './memory.ts'
+export type { MemoryTransaction } from './transaction.ts'

@@ -1,0 +1,129 @@
+import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
+import { systemClock } from '../../src/clock.ts'
+import { PosthornError } from '../../src/errors.ts'
+import { memoryAttempts } from './attempts.ts'
+import { memoryCollection } from './collection.ts'
+import { memoryConfiguration } from './configuration.ts'
+import { memoryEvents } from './events.ts'
+import { memoryInbox } from './inbox.ts'
+import { memoryLimiter } from './limiter.ts'
+import { memoryQueue } from './queue.ts'
+import { purge } from './rows.ts'
+import { type Access, emptyState, noNews } from './state.ts'
+import { type Base, isMemoryTransaction, type MemoryTransaction, otherClaim, stagedAccess } from './transaction.ts'
+import { memoryWorkspaces } from './workspaces.ts'
+
+export interface MemoryOptions {
+  /** Finished attempts kept at most, and as many events without open attempts; the oldest go first. Default 100,000. */
+  readonly keep?: number
+}
+
+/** The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process. */
+export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
+  Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
+  const changed = listeners<Change>()
+  const jobsAdded = listeners<void>()
+  const messagesPut = listeners<void>()
+  const limiter = memoryLimiter()
+
+  const base: Base = {
+    state: emptyState(),
+    version: 0,
+    claimed: new Map(),
+    tell() {
+      const { changes, jobs, messages } = base.state.news
+      base.state.news = noNews()
+      for (const change of changes) changed.tell(change)
+      if (jobs) jobsAdded.tell()
+      if (messages) messagesPut.tell()
+    },
+  }
+  const access: Access = {
+    read: async (look) => look(base.state),
+    async write(change, uniqueIds = []) {
+      for (let other = otherClaim(base, uniqueIds, null); other; other = otherClaim(base, uniqueIds, null)) await other
+      const answer = change(base.state)
+      base.version++
+      base.tell()
+      return answer
+    },
+  }
+
+  const queue = memoryQueue(access, jobsAdded.listen)
+  const inbox = memoryInbox(access, messagesPut.listen)
+  const shared = { inbox, limiter, onChanged: changed.listen, ...nothingToOpen }
+  const staged = new WeakMap<MemoryTransaction, Access>()
+
+  return {
+    ...shared,
+    ...nouns(access, keep),
+    queue,
+
+    using(tx, { wake = true } = {}): BoundStorage {
+      if (!isMemoryTransaction(tx)) {
+        throw new PosthornError('transaction_required', 'memory().using takes the tx of memoryTransaction()')
+      }
+      const bound = staged.get(tx) ?? stagedAccess(base, tx)
+      staged.set(tx, bound)
+      const own = wake ? bound : quiet(bound)
+      return { ...shared, ...nouns(own, keep), queue: memoryQueue(own), inTransaction: async () => tx.open }
+    },
+  }
+}
+
+/** What there is to say of connections where there are none. */
+const nothingToOpen = {
+  time: async () => systemClock().now(),
+  ping: async () => {},
+  stats: async () => ({ total: 0, active: 0 }),
+  close: async () => {},
+} satisfies Partial<Storage>
+
+function nouns(access: Access, keep: number) {
+  return {
+    name: 'memory',
+    workspaces: memoryWorkspaces(access),
+    endpoints: memoryCollection('endpoints', access),
+    sources: memoryCollection('sources', access),
+    plugins: memoryCollection('plugins', access),
+    events: memoryEvents(access, keep),
+    attempts: memoryAttempts(access, keep),
+    ...memoryConfiguration(access),
+    purge: (options) => access.write((state) => purge(state, options)),
+    turn: (name, periodMs, now) =>
+      access.write((state) => {
+        const start = Math.floor(now / periodMs) * periodMs
+        if (start <= (state.turns.get(name) ?? -Infinity)) return false
+        state.turns.set(name, start)
+        return true
+      }),
+  } satisfies Partial<Storage>
+}
+
+/** The same access, whose writes wake nobody. */
+function quiet(access: Access): Access {
+  return {
+    read: access.read,
+    write: (change, uniqueIds) =>
+      access.write((state) => {
+        const { jobs } = state.news
+        const answer = change(state)
+        state.news.jobs = jobs
+        return answer
+      }, uniqueIds),
+  }
+}
+
+function listeners<News>() {
+  const all = new Set<{ readonly call: (news: News) => void }>()
+  return {
+    tell(news: News): void {
+      for (const { call } of all) call(news)
+    },
+    async listen(call: (news: News) => void): Promise<() => Promise<void>> {
+      const listener = { call }
+      all.add(listener)
+      return async () => void all.delete(listener)
+    },
+  }
+}

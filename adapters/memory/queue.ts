@@ -1,0 +1,207 @@
+import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import type { Access, Group, KeptJob, State } from './state.ts'
+import { add, ascending, first, remove, sorted } from './sorted.ts'
+
+/** The queue over its part of the state. */
+export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
+  return {
+    add: (jobs) => access.write((state) => addJobs(state, jobs)),
+    complete: (claims) => access.write((state) => completeJobs(state, claims)),
+
+    claim: ({ limit, cap, busy, leaseMs, now }) =>
+      access.write((state) => {
+        const queue = state.queue
+        lapse(state, now)
+        wake(state, now)
+        const claims: Claim[] = []
+        const visited: string[] = []
+        for (const [due, id] of ascending(queue.ready)) {
+          if (due > now || claims.length >= limit) break
+          const name = queue.jobs.get(id)!.job.group // every position in `ready` is a job
+          // Own keys only: a group may be called `constructor`.
+          const allowed = cap - (Object.hasOwn(busy, name) ? busy[name]! : 0)
+          if (allowed <= 0) continue
+          visited.push(name)
+          const taken = oldest(queue.groups.get(name)!, now, Math.min(allowed, limit - claims.length))
+          for (const jobId of taken) claims.push(hold(state, queue.jobs.get(jobId)!, now + leaseMs))
+        }
+        for (const name of visited) place(state, name)
+        return claims
+      }),
+
+    extend: (claims, until) =>
+      access.write((state) => {
+        const lost: string[] = []
+        for (const claim of claims) {
+          const kept = heldBy(state, claim)
+          if (kept === undefined) {
+            lost.push(claim.id)
+            continue
+          }
+          takeOut(state, kept)
+          kept.heldUntil = until
+          add(state.queue.held, [until, claim.id])
+        }
+        return lost
+      }),
+
+    release: (claims) =>
+      access.write((state) => {
+        for (const claim of claims) {
+          const kept = heldBy(state, claim)
+          if (kept === undefined) continue
+          takeOut(state, kept)
+          kept.token = null
+          wait(state, kept)
+        }
+        if (claims.length > 0) state.news.jobs = true
+      }),
+
+    pause: (groups) =>
+      access.write((state) => {
+        for (const { group: name, until } of groups) {
+          const group = groupOf(state, name)
+          group.pausedUntil = Math.max(group.pausedUntil, until)
+          place(state, name)
+        }
+      }),
+
+    stats: (now) =>
+      access.read((state) => {
+        const { queue } = state
+        let oldestDueAt: number | null = null
+        const consider = (due: number) => {
+          if (due <= now && (oldestDueAt === null || due < oldestDueAt)) oldestDueAt = due
+        }
+        for (const group of queue.groups.values()) {
+          const oldestWaiting = first(group.waiting)
+          if (oldestWaiting !== undefined) consider(oldestWaiting[0])
+        }
+        for (const [until, id] of ascending(queue.held)) {
+          if (until > now) break
+          consider(queue.jobs.get(id)!.job.due_at)
+        }
+        return { size: queue.jobs.size, oldestDueAt }
+      }),
+
+    nextDueAt: () =>
+      access.read(({ queue }) => {
+        const times: number[] = []
+        const ready = first(queue.ready)
+        if (ready !== undefined) times.push(ready[0])
+        for (const [until, name] of ascending(queue.paused)) {
+          const oldestWaiting = first(queue.groups.get(name)!.waiting)
+          if (oldestWaiting !== undefined) times.push(Math.max(until, oldestWaiting[0]))
+        }
+        for (const [until, id] of ascending(queue.held)) {
+          const { job } = queue.jobs.get(id)!
+          times.push(Math.max(until, job.due_at, queue.groups.get(job.group)?.pausedUntil ?? 0))
+        }
+        return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time))
+      }),
+
+    ...(onAdded && { onAdded }),
+  }
+}
+
+/** Adds jobs that are not known yet. Storage calls it in the steps in which it writes attempts. */
+export function addJobs(state: State, jobs: readonly Job[]): void {
+  for (const { id, group, due_at } of jobs) {
+    if (state.queue.jobs.has(id)) continue
+    const kept: KeptJob = { job: { id, group, due_at }, token: null, heldUntil: 0 }
+    state.queue.jobs.set(id, kept)
+    wait(state, kept)
+    state.news.jobs = true
+  }
+}
+
+/** Removes jobs that are held with these tokens. */
+export function completeJobs(state: State, claims: readonly Claim[]): void {
+  for (const claim of claims) {
+    const kept = heldBy(state, claim)
+    if (kept === undefined) continue
+    takeOut(state, kept)
+    state.queue.jobs.delete(claim.id)
+  }
+}
+
+function groupOf(state: State, name: string): Group {
+  let group = state.queue.groups.get(name)
+  if (group === undefined) state.queue.groups.set(name, (group = { waiting: sorted(), pausedUntil: 0, head: null }))
+  return group
+}
+
+/** The job, if this claim's token is the last it was taken with. */
+function heldBy(state: State, claim: Claim): KeptJob | undefined {
+  const kept = state.queue.jobs.get(claim.id)
+  return kept !== undefined && kept.token === claim.token ? kept : undefined
+}
+
+function wait(state: State, kept: KeptJob): void {
+  const { id, group, due_at } = kept.job
+  add(groupOf(state, group).waiting, [due_at, id])
+  place(state, group)
+}
+
+function hold(state: State, kept: KeptJob, until: number): Claim {
+  const { job } = kept
+  remove(state.queue.groups.get(job.group)!.waiting, [job.due_at, job.id])
+  kept.token = String(++state.token)
+  kept.heldUntil = until
+  add(state.queue.held, [until, job.id])
+  return { ...job, token: kept.token }
+}
+
+/** Takes a job out of where it stands: held, or waiting since its hold lapsed. */
+function takeOut(state: State, kept: KeptJob): void {
+  const { id, group, due_at } = kept.job
+  remove(state.queue.held, [kept.heldUntil, id])
+  const around = state.queue.groups.get(group)
+  if (around === undefined) return
+  remove(around.waiting, [due_at, id])
+  place(state, group)
+}
+
+/** Files a group under its oldest waiting job, or its pause; forgets it when it has neither. */
+function place(state: State, name: string): void {
+  const { queue } = state
+  const group = groupOf(state, name)
+  if (group.head !== null) remove(queue[group.head.list], [group.head.at, group.head.id])
+  group.head = null
+  if (group.pausedUntil > 0) {
+    group.head = { list: 'paused', at: group.pausedUntil, id: name }
+  } else {
+    const oldestWaiting = first(group.waiting)
+    if (oldestWaiting !== undefined) group.head = { list: 'ready', at: oldestWaiting[0], id: oldestWaiting[1] }
+  }
+  if (group.head === null) queue.groups.delete(name)
+  else add(queue[group.head.list], [group.head.at, group.head.id])
+}
+
+/** Up to `count` due jobs of a group, oldest first. */
+function oldest(group: Group, now: number, count: number): string[] {
+  const ids: string[] = []
+  for (const [due, id] of ascending(group.waiting)) {
+    if (due > now || ids.length >= count) break
+    ids.push(id)
+  }
+  return ids
+}
+
+/** Lets jobs whose lease has ended wait again. Their tokens stay good until somebody takes them. */
+function lapse(state: State, now: number): void {
+  const { held, jobs } = state.queue
+  for (let next = first(held); next !== undefined && next[0] <= now; next = first(held)) {
+    remove(held, next)
+    wait(state, jobs.get(next[1])!)
+  }
+}
+
+/** Ends pauses whose time has come. */
+function wake(state: State, now: number): void {
+  const { paused, groups } = state.queue
+  for (let next = first(paused); next !== undefined && next[0] <= now; next = first(paused)) {
+    groups.get(next[1])!.pausedUntil = 0
+    place(state, next[1])
+  }
+}

@@ -1,0 +1,143 @@
+import type { NewAttempt, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
+import { add, ascending, first, remove, type Sorted, sorted } from './sorted.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import { addJobs } from './queue.ts'
+
+/** Keeps an event without attempts. */
+export function addEvent(state: State, room: Room, event: StoredEvent): KeptEvent {
+  const kept: KeptEvent = { room, event: { ...event }, attempts: sorted(), open: 0 }
+  state.events.set(event.id, kept)
+  add(room.events, [0, event.id])
+  add(state.idle, [event.created_at, event.id])
+  if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)
+  return kept
+}
+
+/** Keeps an open attempt of an event. */
+export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
+  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
+  state.attempts.set(id, {
+    room: of.room,
+    attempt: {
+      id,
+      event_id,
+      endpoint_id,
+      attempt_number,
+      scheduled_at,
+      trigger_mode,
+      created_at,
+      status: 'OPEN',
+      attempted_at: null,
+      exhausted: false,
+      error_code: null,
+      error_message: null,
+      request: null,
+      response: null,
+      updated_at: created_at,
+    },
+  })
+  add(of.room.attempts, [0, id])
+  add(of.attempts, [0, id])
+  add(state.open, [scheduled_at, id])
+  if (of.open++ === 0) remove(state.idle, [of.event.created_at, event_id])
+  if (enqueue) addJobs(state, [{ id, group: endpoint_id, due_at: scheduled_at }])
+}
+
+/** Replaces an open attempt by how it ended. */
+export function closeAttempt(state: State, kept: KeptAttempt, ended: StoredAttempt): void {
+  const { id, scheduled_at, created_at } = kept.attempt
+  kept.attempt = structuredClone(ended)
+  remove(state.open, [scheduled_at, id])
+  add(state.finished, [created_at, id])
+  noLongerOpen(state, kept)
+}
+
+/** Lets the oldest finished attempts and events without open ones go, beyond `keep` of each. */
+export function evict(state: State, keep: number): void {
+  while (state.finished.size > keep) removeAttempt(state, first(state.finished)![1])
+  while (state.idle.size > keep) removeEvent(state, first(state.idle)![1], Infinity)
+}
+
+/**
+ * Removes at most `limit` rows of what was deleted or is older than the bounds, and answers how many. An event goes after
+ * its attempts.
+ */
+export function purge(
+  state: State,
+  {
+    eventsBefore,
+    attemptsBefore,
+    limit,
+  }: { eventsBefore: number | null; attemptsBefore: number | null; limit: number },
+): number {
+  let removed = 0
+  for (let room = state.condemned[0]; room !== undefined && removed < limit; room = state.condemned[0]) {
+    const event = first(room.events)
+    if (event === undefined) state.condemned.shift()
+    else removed += removeEvent(state, event[1], limit - removed)
+  }
+  for (let next = first(state.idle); removed < limit && isBefore(next, eventsBefore); next = first(state.idle)) {
+    removed += removeEvent(state, next[1], limit - removed)
+  }
+  for (
+    let next = first(state.finished);
+    removed < limit && isBefore(next, attemptsBefore);
+    next = first(state.finished)
+  ) {
+    removeAttempt(state, next[1])
+    removed++
+  }
+  return removed
+}
+
+function isBefore(position: ReturnType<typeof first>, bound: number | null): position is NonNullable<typeof position> {
+  return position !== undefined && bound !== null && position[0] < bound
+}
+
+/** Removes an event with its attempts, as far as the limit goes, and answers how many rows went. */
+function removeEvent(state: State, id: string, limit: number): number {
+  const kept = state.events.get(id)!
+  let removed = 0
+  for (let next = first(kept.attempts); next !== undefined; next = first(kept.attempts)) {
+    if (removed >= limit) return removed
+    removeAttempt(state, next[1])
+    removed++
+  }
+  if (removed >= limit) return removed
+  const { room, event } = kept
+  state.events.delete(id)
+  remove(room.events, [0, id])
+  remove(state.idle, [event.created_at, id])
+  if (event.unique_id !== null) room.eventOfUniqueId.delete(event.unique_id)
+  return removed + 1
+}
+
+function removeAttempt(state: State, id: string): void {
+  const kept = state.attempts.get(id)!
+  const { event_id, scheduled_at, created_at, status } = kept.attempt
+  state.attempts.delete(id)
+  remove(kept.room.attempts, [0, id])
+  remove(state.events.get(event_id)!.attempts, [0, id])
+  if (status === 'OPEN') {
+    remove(state.open, [scheduled_at, id])
+    noLongerOpen(state, kept)
+  } else {
+    remove(state.finished, [created_at, id])
+  }
+}
+
+/** An event is idle once its last open attempt is closed. Attempts never outlive their event, so it is there. */
+function noLongerOpen(state: State, { attempt }: KeptAttempt): void {
+  const of = state.events.get(attempt.event_id)!
+  if (--of.open === 0) add(state.idle, [of.event.created_at, attempt.event_id])
+}
+
+/** Whether an attempt of the same event and endpoint came after this one. */
+export function isSucceeded(state: State, { id, event_id, endpoint_id }: NewAttempt): boolean {
+  const siblings: Sorted = state.events.get(event_id)!.attempts
+  for (const [, later] of ascending(siblings, [0, id])) {
+    if (state.attempts.get(later)!.attempt.endpoint_id === endpoint_id) return true
+  }
+  return false
+}

@@ -1,0 +1,189 @@
+import type { Message } from '../../src/contracts/inbox.ts'
+import type { Job } from '../../src/contracts/queue.ts'
+import type { Change, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { Endpoint } from '../../src/schema/endpoint.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import type { Plugin } from '../../src/schema/plugin.ts'
+import type { Source } from '../../src/schema/source.ts'
+import type { Workspace } from '../../src/schema/workspace.ts'
+import { sorted, type Sorted } from './sorted.ts'
+
+/** A workspace and the ids of all that is in it, in order. After its deletion `alive` is false, until it is purged. */
+export interface Room {
+  row: Workspace
+  /** The revision at which `row` was last written. */
+  rowRevision: number
+  /** The revision of the workspace: that of the last write to it or to its configuration. */
+  revision: number
+  alive: boolean
+  readonly endpoints: Sorted
+  readonly sources: Sorted
+  readonly plugins: Sorted
+  readonly events: Sorted
+  readonly attempts: Sorted
+  readonly eventOfUniqueId: Map<string, string>
+}
+
+/** A configuration row where it is kept. */
+export interface Kept<Row> {
+  readonly room: Room
+  readonly row: Row
+  readonly revision: number
+}
+
+export interface KeptEvent {
+  readonly room: Room
+  readonly event: StoredEvent
+  readonly attempts: Sorted
+  /** How many of its attempts are open. */
+  open: number
+}
+
+export interface KeptAttempt {
+  readonly room: Room
+  attempt: StoredAttempt
+}
+
+/** A job. With a token it was taken, and is held while it is in `held`; a lapsed hold waits, its token good until the next take. */
+export interface KeptJob {
+  readonly job: Job
+  token: string | null
+  heldUntil: number
+}
+
+export interface Group {
+  readonly waiting: Sorted
+  pausedUntil: number
+  /** Where the group stands in `ready` or `paused`, if anywhere. */
+  head: { readonly list: 'ready' | 'paused'; readonly at: number; readonly id: string } | null
+}
+
+export interface QueueState {
+  readonly jobs: Map<string, KeptJob>
+  readonly groups: Map<string, Group>
+  /** The oldest waiting job of each group that is not paused. */
+  readonly ready: Sorted
+  /** Paused groups, by the end of their pause. */
+  readonly paused: Sorted
+  /** Held jobs, by the end of their lease. */
+  readonly held: Sorted
+}
+
+export interface KeptMessage {
+  readonly message: Message
+  token: string | null
+  heldUntil: number
+  tries: number
+}
+
+export interface InboxState {
+  readonly messages: Map<string, KeptMessage>
+  readonly waiting: Sorted
+  readonly held: Sorted
+  readonly dead: Map<string, { readonly message: Message; readonly reason: string }>
+}
+
+export interface Tally {
+  readonly workspaceId: string
+  total: number
+  failed: number
+}
+
+/** What a write leaves to be told once it stands. */
+export interface News {
+  readonly changes: Change[]
+  jobs: boolean
+  messages: boolean
+}
+
+/**
+ * All that memory keeps. Rows are replaced, never changed in place. It is plain data without functions, so that a
+ * transaction can work on a copy.
+ */
+export interface State {
+  /** The counters that revisions and tokens come from. They never repeat, so nothing old is taken for something new. */
+  revision: number
+  token: number
+  routesRevision: number
+  readonly rooms: Map<string, Room>
+  readonly roomIds: Sorted
+  readonly roomOfName: Map<string, string>
+  readonly endpoints: Map<string, Kept<Endpoint>>
+  readonly sources: Map<string, Kept<Source>>
+  readonly plugins: Map<string, Kept<Plugin>>
+  /** Ids by the text of each unique key that a configuration row holds. */
+  readonly holders: Map<string, string>
+  readonly events: Map<string, KeptEvent>
+  readonly attempts: Map<string, KeptAttempt>
+  /** Open attempts by due time, finished ones and events without open ones by age. */
+  readonly open: Sorted
+  readonly finished: Sorted
+  readonly idle: Sorted
+  /** Deleted workspaces that still have rows. */
+  readonly condemned: Room[]
+  /** Per minute, outcomes by endpoint. */
+  readonly tallies: Map<number, Map<string, Tally>>
+  /** The period of each kind of work that was last taken, by its start. */
+  readonly turns: Map<string, number>
+  readonly queue: QueueState
+  readonly inbox: InboxState
+  news: News
+}
+
+export function emptyState(): State {
+  return {
+    revision: 0,
+    token: 0,
+    routesRevision: 0,
+    rooms: new Map(),
+    roomIds: sorted(),
+    roomOfName: new Map(),
+    endpoints: new Map(),
+    sources: new Map(),
+    plugins: new Map(),
+    holders: new Map(),
+    events: new Map(),
+    attempts: new Map(),
+    open: sorted(),
+    finished: sorted(),
+    idle: sorted(),
+    condemned: [],
+    tallies: new Map(),
+    turns: new Map(),
+    queue: { jobs: new Map(), groups: new Map(), ready: sorted(), paused: sorted(), held: sorted() },
+    inbox: { messages: new Map(), waiting: sorted(), held: sorted(), dead: new Map() },
+    news: noNews(),
+  }
+}
+
+export function noNews(): News {
+  return { changes: [], jobs: false, messages: false }
+}
+
+/** How the nouns reach the state: memory itself at once, a transaction on its copy. */
+export interface Access {
+  read<Answer>(look: (state: State) => Answer): Promise<Answer>
+  /** One atomic step. It waits while another open transaction has written one of `uniqueIds` (see `uniqueIdKey`). */
+  write<Answer>(change: (state: State) => Answer, uniqueIds?: readonly string[]): Promise<Answer>
+}
+
+export function uniqueIdKey(workspaceId: string, uniqueId: string): string {
+  return JSON.stringify([workspaceId, uniqueId])
+}
+
+/** The workspace, unless there is none or it was deleted. */
+export function roomOf(state: State, workspaceId: string): Room | undefined {
+  return state.rooms.get(workspaceId)
+}
+
+/** Raises the workspace's revision for a write, and answers it. */
+export function raise(state: State, room: Room): number {
+  room.revision = ++state.revision
+  state.news.changes.push({ workspaceId: room.row.id })
+  return room.revision
+}
+
+export function raiseRoutes(state: State): void {
+  state.routesRevision = ++state.revision
+  state.news.changes.push('routes')
+}

@@ -1,0 +1,40 @@
+import type { MemoryTransaction } from '../../adapters/memory/index.ts'
+
+/** A transaction of memory, in the place of a database client inside `BEGIN`. */
+export interface TestTransaction extends MemoryTransaction {
+  /** Everything written through it is there from now on. Rejects, with nothing written, when it conflicts with other writes. */
+  commit(): Promise<void>
+  /** Nothing of it ever was. */
+  rollback(): Promise<void>
+}
+
+/**
+ * Makes host code testable that publishes inside its own transaction, without a database:
+ * `const tx = memoryTransaction(); await posthorn.using(tx).events.create(...); await tx.commit()`.
+ * What is written is seen through `using(tx)` alone until the commit. It copies the whole memory, so it is for tests.
+ */
+export function memoryTransaction(): TestTransaction {
+  const participants: Parameters<MemoryTransaction['join']>[0][] = []
+  let open = true
+  return {
+    get open() {
+      return open
+    },
+    join(participant) {
+      participants.push(participant)
+    },
+    async commit() {
+      if (!open) throw new Error('the transaction has ended')
+      try {
+        for (const participant of participants) participant.commit()
+      } finally {
+        open = false
+      }
+    },
+    async rollback() {
+      if (!open) return
+      open = false
+      for (const participant of participants) participant.rollback()
+    },
+  }
+}
