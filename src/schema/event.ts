@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { isPlainObject, object, orNull, readOnly, text, textLength } from './leaf.ts'
+import { isPlainObject, keywords, object, orNull, readOnly, text, textLength } from './leaf.ts'
 import { id, type Millis, type Input } from './shared.ts'
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
@@ -34,14 +34,17 @@ export class JsonText {
 export const eventInput = object({
   id: orNull(id),
   event_type: eventType,
-  data: v.custom<unknown>(
-    (value) => isPlainObject(value),
-    ({ input }) =>
-      input === undefined
-        ? 'required field missing'
-        : input === null
-          ? 'Value is not nullable'
-          : 'value must be an object',
+  data: v.pipe(
+    v.custom<unknown>(
+      (value) => isPlainObject(value),
+      ({ input }) =>
+        input === undefined
+          ? 'required field missing'
+          : input === null
+            ? 'Value is not nullable'
+            : 'value must be an object',
+    ),
+    keywords({ type: 'object' }),
   ),
   unique_id: orNull(text({ min: 1, max: 50 })),
   ingested_at: readOnly(),

@@ -39,6 +39,13 @@ function typeMessage(noun: string): (issue: { input: unknown }) => string {
   }
 }
 
+/** What JSON Schema can say of the checks of a leaf, for descriptions of the API. It checks nothing. */
+export function keywords<Input>(
+  given: Readonly<Record<string, unknown>>,
+): v.MetadataAction<Input, Record<string, unknown>> {
+  return v.metadata(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
+}
+
 /** A string of `min` to `max` code points, of which `rule` may ask more: it answers the reason of its refusal or null. */
 export function text(bounds: { min?: number; max?: number; rule?: (value: string) => string | null } = {}) {
   return v.pipe(
@@ -48,6 +55,7 @@ export function text(bounds: { min?: number; max?: number; rule?: (value: string
       const reason = textProblem(dataset.value, bounds)
       if (reason !== null) addIssue({ message: reason })
     }),
+    keywords({ minLength: bounds.min, maxLength: bounds.max }),
   )
 }
 
@@ -74,6 +82,7 @@ export function integer({ min = -maxInteger, max = maxInteger }: { min?: number;
       else if (value < min) addIssue({ message: `number must be at least ${min}` })
       else if (value > max) addIssue({ message: `number must be at most ${max}` })
     }),
+    keywords({ type: 'integer', minimum: min, maximum: max }),
   )
 }
 
@@ -103,6 +112,11 @@ export function list<Item extends v.GenericSchema>(
       if (items.length < min) addIssue({ message: `minimum number of items is ${min}` })
       else if (items.length > max) addIssue({ message: `maximum number of items is ${max}` })
       else if (unique && new Set(items).size < items.length) addIssue({ message: 'duplicate items found' })
+    }),
+    keywords({
+      minItems: min || undefined,
+      maxItems: max === Infinity ? undefined : max,
+      uniqueItems: unique || undefined,
     }),
   )
 }
@@ -168,6 +182,7 @@ export function dictionary(problem: (key: string, value: string) => string | nul
       }
       return refused ? NEVER : answer
     }),
+    keywords({ type: 'object', additionalProperties: { type: 'string' } }),
   )
 }
 
@@ -176,6 +191,7 @@ export function anyObject() {
   return v.pipe(
     v.custom<Readonly<Record<string, unknown>>>(isPlainObject, typeMessage('an object')),
     v.check((value: Readonly<Record<string, unknown>>) => isStorableJson(value), textRule),
+    keywords({ type: 'object' }),
   )
 }
 
@@ -207,5 +223,10 @@ export function readOnly() {
 
 /** A property that is refused wherever it stands. */
 export function unsupported() {
-  return v.optional(v.custom<never>(() => false, 'property is unsupported'))
+  return v.optional(
+    v.pipe(
+      v.custom<never>(() => false, 'property is unsupported'),
+      keywords({ not: {} }),
+    ),
+  )
 }

@@ -57,19 +57,16 @@ export type Parameters = Readonly<Record<string, Parameter>>
 export const bounds = ['gt', 'gte', 'lt', 'lte'] as const
 
 const moment = integer()
-const timeSchema = v.union([
-  moment,
-  closedObject({
-    eq: v.optional(moment),
-    gt: v.optional(moment),
-    gte: v.optional(moment),
-    lt: v.optional(moment),
-    lte: v.optional(moment),
-  }),
-])
+const range = closedObject({
+  eq: v.optional(moment),
+  gt: v.optional(moment),
+  gte: v.optional(moment),
+  lt: v.optional(moment),
+  lte: v.optional(moment),
+})
 const time = (what: string): Parameter => ({
   kind: 'time',
-  schema: v.lazy((input) => (typeof input === 'object' ? timeSchema.options[1] : moment)),
+  schema: v.lazy((input) => (typeof input === 'object' ? range : moment)),
   summary: `${what}, unix milliseconds: one moment, or bounds.`,
 })
 const words = (summary: string): Parameter => ({ kind: 'text', schema: text(), summary })

@@ -1,11 +1,14 @@
 import * as v from 'valibot'
 
-import { dictionary, integer, object, text, textProblem } from './leaf.ts'
+import { dictionary, integer, keywords, object, text, textProblem } from './leaf.ts'
 
 /** The form of every id that a client may choose. */
 export const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
 
-export const id = text({ rule: (value) => (idPattern.test(value) ? null : 'value must match [A-Za-z0-9_:-]{1,64}') })
+export const id = v.pipe(
+  text({ rule: (value) => (idPattern.test(value) ? null : 'value must match [A-Za-z0-9_:-]{1,64}') }),
+  keywords({ pattern: idPattern.source }),
+)
 
 export const name = text({ max: 512 })
 export const description = text({ max: 4096 })

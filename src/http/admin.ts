@@ -1,0 +1,127 @@
+import { Router } from 'itty-router'
+
+import type { Context } from '../context.ts'
+import { PosthornError } from '../errors.ts'
+import type { Services } from '../services/services.ts'
+import { resolveWorkspace } from '../services/workspaces.ts'
+import type { Handler } from './handler.ts'
+import { errorResponse, json } from './respond.ts'
+import { type Call, type Method, type Route, routes } from './routes.ts'
+
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE']
+
+type Params = Readonly<Record<string, string>>
+type Match = { readonly route: Route; readonly params: Params }
+/** The workspace of a path, or the error that the path deserves once the caller may hear it. */
+type Place = { readonly workspace: { id: string; name: string | null } | null; readonly refusal: PosthornError | null }
+
+const forbidden = () => json(403, { message: 'forbidden' })
+
+/**
+ * The administrative API. Checks go from the cheapest to the dearest and tell a caller who is not authorized nothing:
+ * route, method, cross-site, workspace, `authorize`, and only then what the path and the body name.
+ */
+export function adminHandler(ctx: Context, services: Services): Handler {
+  const { basePath, maxBodyBytes, authorize } = ctx.settings.admin
+  const match = matcher()
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url)
+    const path = mountedPath(url.pathname, basePath)
+    if (path === null) return unknownRoute()
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const matched = await match(method, path)
+    if (matched === null) return await wrongMethod(path)
+    const params = decoded(matched.params)
+    if (params === null) return unknownRoute()
+    if (request.headers.get('sec-fetch-site') === 'cross-site') return forbidden()
+
+    const { route } = matched
+    const { workspace, refusal } = await place(route, params)
+    if (authorize !== undefined) {
+      const verdict: unknown = await authorize(request, { operation: route.operation, workspace, params })
+      if (verdict instanceof Response) return verdict
+      if (verdict !== true) return forbidden()
+    }
+    if (refusal !== null) throw refusal
+    const call: Call = { services, request, url, workspace: workspace?.id ?? '', params, maxBodyBytes }
+    return await route.handle(call)
+  }
+
+  async function wrongMethod(path: string): Promise<Response> {
+    const known: string[] = []
+    for (const method of methods) {
+      if ((await match(method, path)) === null) continue
+      known.push(method)
+      if (method === 'GET') known.push('HEAD')
+    }
+    if (known.length === 0) return unknownRoute()
+    return json(405, { message: 'method not allowed' }, { allow: known.join(', ') })
+  }
+
+  async function place(route: Route, params: Params): Promise<Place> {
+    const named = route.path.startsWith('/workspaces/:id')
+    if (!route.scoped && !named) return { workspace: null, refusal: null }
+    try {
+      // `/workspaces/{id}` takes ids only; a scoped path takes names too, and means `default` when it names none.
+      const { id, name } = named
+        ? await services.workspaces.get(params['id'] ?? '')
+        : await resolveWorkspace(ctx, params['ws_id'] ?? 'default')
+      return { workspace: { id, name }, refusal: null }
+    } catch (cause) {
+      if (!(cause instanceof PosthornError) || !isAboutThePath(cause)) throw cause
+      // The routes of a single workspace tell themselves that it is unknown; deletion does not mind.
+      return { workspace: null, refusal: named ? null : cause }
+    }
+  }
+
+  return {
+    async fetch(request) {
+      let response: Response
+      try {
+        response = await answer(request)
+      } catch (cause) {
+        response = errorResponse(ctx.log, cause)
+      }
+      return request.method === 'HEAD' ? new Response(null, response) : response
+    },
+  }
+}
+
+function isAboutThePath({ code }: PosthornError): boolean {
+  return code === 'unknown_workspace' || code === 'not_found' || code === 'validation'
+}
+
+/** Finds the route of a method and a path; null when there is none. */
+function matcher(): (method: string, path: string) => Promise<Match | null> {
+  const router = Router()
+  for (const route of routes) {
+    const found = ({ params }: { params: Params }): Match => ({ route, params })
+    const register = router[route.method.toLowerCase() as Lowercase<Method>]
+    if (route.scoped) register(`/workspaces/:ws_id${route.path}`, found)
+    register(route.path, found)
+  }
+  return async (method, path) =>
+    ((await router.fetch({ method, url: `http://localhost${path}` })) as Match | undefined) ?? null
+}
+
+/** The path behind the mount prefix, without one trailing slash; null when it lies outside. */
+function mountedPath(pathname: string, basePath: string): string | null {
+  if (pathname !== basePath && !pathname.startsWith(`${basePath}/`)) return null
+  const path = pathname.slice(basePath.length).replace(/(.)\/$/, '$1')
+  // The router would overlook any number of slashes at the end.
+  return path.length > 1 && path.endsWith('/') ? null : path
+}
+
+/** Percent-decoded parameters; null when an escape is malformed. */
+function decoded(params: Params): Params | null {
+  try {
+    return Object.fromEntries(Object.entries(params).map(([name, value]) => [name, decodeURIComponent(value)]))
+  } catch {
+    return null
+  }
+}
+
+function unknownRoute(): Response {
+  return json(404, { message: 'not found' })
+}

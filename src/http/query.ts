@@ -1,0 +1,81 @@
+import { isStorableText, textRule } from '../schema/leaf.ts'
+import { bounds, type ListInput, type Parameter, parameterProblems, type Parameters } from '../schema/page.ts'
+import { invalidParameters } from '../services/listing.ts'
+
+/** A value as it stands in a query string, with the name it has there. */
+type Read = { readonly value: unknown } | { readonly reasons: readonly string[] }
+
+const flags: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
+
+/**
+ * The parameters of a list from its query string. The first of repeated ones counts; undeclared ones are ignored.
+ * @throws PosthornError `validation` with every reason under `@params`.
+ */
+export function readQuery(search: URLSearchParams, parameters: Parameters): ListInput {
+  const input: Record<string, unknown> = {}
+  const reasons: string[] = []
+  for (const [name, parameter] of Object.entries(parameters)) {
+    const read = readParameter(search, name, parameter)
+    if (read === null) continue
+    if ('reasons' in read) {
+      reasons.push(...read.reasons)
+      continue
+    }
+    reasons.push(...parameterProblems(name, parameter, read.value))
+    input[name] = read.value
+  }
+  if (reasons.length > 0) throw invalidParameters(reasons)
+  return input
+}
+
+/** A parameter `name=true` or `name=1` of a call that is no list. */
+export function readFlag(search: URLSearchParams, name: string): boolean {
+  const read = readOne(search, name, 'flag')
+  if (read !== null && 'reasons' in read) throw invalidParameters(read.reasons)
+  return read?.value === true
+}
+
+/** A parameter `name=text` of a call that is no list; null when it is not there. */
+export function readWord(search: URLSearchParams, name: string): string | null {
+  const read = readOne(search, name, 'text')
+  if (read === null) return null
+  if ('reasons' in read) throw invalidParameters(read.reasons)
+  return String(read.value)
+}
+
+function readParameter(search: URLSearchParams, name: string, { kind }: Parameter): Read | null {
+  if (kind === 'pairs') {
+    const prefix = `${name}[`
+    const keys = [...new Set(search.keys())].filter((key) => key.startsWith(prefix) && key.endsWith(']'))
+    return gathered(keys.map((key) => [key.slice(prefix.length, -1), readOne(search, key, 'text')]))
+  }
+  if (kind !== 'time') return readOne(search, name, kind)
+  return gathered([
+    ['eq', readOne(search, name, 'integer')],
+    ...bounds.map((bound): [string, Read | null] => [bound, readOne(search, `${name}[${bound}]`, 'integer')]),
+  ])
+}
+
+/** Several values as one object; null when none is there. */
+function gathered(parts: readonly (readonly [key: string, read: Read | null])[]): Read | null {
+  const there = parts.filter((part): part is readonly [string, Read] => part[1] !== null)
+  if (there.length === 0) return null
+  const reasons = there.flatMap(([, read]) => ('reasons' in read ? read.reasons : []))
+  if (reasons.length > 0) return { reasons }
+  return { value: Object.fromEntries(there.map(([key, read]) => [key, 'value' in read ? read.value : undefined])) }
+}
+
+function readOne(search: URLSearchParams, name: string, kind: 'integer' | 'flag' | 'text'): Read | null {
+  const text = search.get(name)
+  if (text === null) return null
+  const refuse = (reason: string): Read => ({ reasons: [`${name}: ${reason}`] })
+  if (!isStorableText(name) || !isStorableText(text)) return refuse(textRule)
+  if (text === '') return refuse('is empty')
+  if (kind === 'text') return { value: text }
+  if (kind === 'flag') {
+    return Object.hasOwn(flags, text)
+      ? { value: flags[text] }
+      : refuse(`value ${text}: an invalid boolean: invalid syntax`)
+  }
+  return /^[+-]?\d+$/.test(text) ? { value: Number(text) } : refuse(`value ${text}: an invalid integer: invalid syntax`)
+}

@@ -1,0 +1,25 @@
+import type { Context } from '../context.ts'
+import { PosthornError, statusOfCode } from '../errors.ts'
+
+const contentType = 'application/json; charset=utf-8'
+
+/** A JSON response. A string is JSON already. */
+export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  const text = typeof body === 'string' ? body : JSON.stringify(body)
+  return new Response(text, { status, headers: { 'content-type': contentType, ...headers } })
+}
+
+/** The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. */
+export function errorResponse(log: Context['log'], cause: unknown): Response {
+  if (!(cause instanceof PosthornError) || cause.code === 'internal') {
+    log.error('a request failed', { cause })
+    return json(500, { message: 'internal error' })
+  }
+  const status = statusOfCode[cause.code]
+  if (status === 503) {
+    log.warn('a request was refused', { cause })
+    return json(503, { message: 'service unavailable' }, { 'retry-after': '1' })
+  }
+  if (cause.fields === undefined) return json(status, { message: cause.message })
+  return json(status, { message: 'Request Validation', error: { message: cause.message, fields: cause.fields } })
+}
