@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { Platform } from '../../src/contracts/platform.ts'
 import { hmac } from './hmac.ts'
 import { guardedClient } from './http-client.ts'
+import { startThread } from './threads.ts'
 import { countCollections, vitals } from './vitals.ts'
 
 /** Node, Deno and Bun. */
@@ -15,4 +16,5 @@ export const nodePlatform: Platform = {
   randomBytes: (length) => randomBytes(length),
   vitals,
   gathers: true,
+  thread: startThread,
 }

@@ -84,6 +84,7 @@ function workerChannel(script: ThreadScript): Channel {
     { eval: true, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 128 } },
   )
   return {
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker is no window
     post: (message) => worker.postMessage(message),
     onMessage: (listener) => worker.on('message', listener),
     onEnd(listener) {

@@ -1,0 +1,347 @@
+import { createHmac } from 'node:crypto'
+
+import { afterAll, describe, expect, test } from 'vitest'
+
+import { nodePlatform } from '../../adapters/node/platform.ts'
+import type { Logger } from '../../src/contracts/observer.ts'
+import type { Platform } from '../../src/contracts/platform.ts'
+import type { Inbound, InboundContext, Outbound, OutboundContext, PreparedPlugin } from '../../src/contracts/plugin.ts'
+import { functionPlugin } from '../../src/plugins/function/index.ts'
+
+const { thread: _thread, ...threadless } = nodePlatform
+const platforms: Readonly<Record<string, Platform>> = {
+  'in a thread': nodePlatform,
+  "in the request's own thread": threadless,
+}
+
+const request: Inbound = {
+  method: 'POST',
+  url: new URL('http://gateway.test/in/orders?x=1'),
+  path: '/orders',
+  headers: new Headers({ host: 'gateway.test', 'x-signature': 'abc' }),
+  body: new TextEncoder().encode('{"event_type":"order.paid","data":{}}'),
+}
+const delivery: Outbound = {
+  method: 'POST',
+  url: 'https://receiver.test/hook?x=1',
+  headers: { 'content-type': 'application/json' },
+  body: '{"id":1}',
+}
+
+function logged() {
+  const lines: string[] = []
+  const write = (level: string) => (text: string) => void lines.push(`${level}: ${text}`)
+  const log: Logger = { debug: write('debug'), info: write('info'), warn: write('warn'), error: write('error') }
+  return { lines, log }
+}
+
+const { signal } = new AbortController()
+const common = { now: 0, signal, workspaceId: 'default' }
+
+function inboundContext(log: Logger = logged().log): InboundContext {
+  return { ...common, log, source: { id: 's', name: null } }
+}
+
+function outboundContext(log: Logger = logged().log): OutboundContext {
+  return {
+    ...common,
+    log,
+    event: { id: 'e', event_type: 'order.paid', data: '{"id":1}', ingested_at: 0, unique_id: null },
+    attempt: { id: 'a', attempt_number: 1, trigger_mode: 'INITIAL' },
+    endpoint: { id: 'p', name: null },
+  }
+}
+
+describe.each(Object.entries(platforms))('a function %s', (_where, platform) => {
+  const plugin = functionPlugin()
+  const prepared: PreparedPlugin[] = []
+
+  async function prepare(source: string): Promise<PreparedPlugin> {
+    const made = await plugin.prepare({ function: source }, platform)
+    prepared.push(made)
+    return made
+  }
+  async function inbound(source: string, log?: Logger, asked: Inbound = request): Promise<Inbound | Response> {
+    return (await prepare(source)).inbound!(asked, inboundContext(log))
+  }
+  async function outbound(source: string, log?: Logger, sent: Outbound = delivery): Promise<Outbound> {
+    return (await prepare(source)).outbound!(sent, outboundContext(log))
+  }
+  /** What an expression is inside. */
+  async function valueOf(expression: string, setup = ''): Promise<unknown> {
+    const answer = await inbound(
+      `${setup}\nfunction handle() { webhookx.response.exit(200, {}, { value: ${expression} }) }`,
+    )
+    return ((await (answer as Response).json()) as { value?: unknown }).value
+  }
+
+  afterAll(() => {
+    for (const each of prepared) each.close?.()
+  })
+
+  test('sees the request', async () => {
+    const seen = await valueOf(
+      `(({ getHost, getMethod, getPath, getHeaders, getHeader, getBody }) =>
+        [getHost(), getMethod(), getPath(), getHeaders(), getHeader('X-Signature'), getHeader('none'), getHeader('constructor'), getBody()])(webhookx.request)`,
+    )
+    expect(seen).toEqual([
+      'gateway.test',
+      'POST',
+      '/orders',
+      { host: 'gateway.test', 'x-signature': 'abc' },
+      'abc',
+      null,
+      null,
+      '{"event_type":"order.paid","data":{}}',
+    ])
+  })
+
+  test('changes the body and nothing else', async () => {
+    const changed = (await inbound(
+      'function handle() { webhookx.request.setBody({ event_type: "a", data: JSON.parse(webhookx.request.getBody()) }) }',
+    )) as Inbound
+    expect(new TextDecoder().decode(changed.body)).toBe(
+      '{"event_type":"a","data":{"event_type":"order.paid","data":{}}}',
+    )
+    expect({ ...changed, body: request.body }).toEqual(request)
+    expect(await inbound('const handle = () => {}')).toBe(request)
+  })
+
+  test('keeps every text whole: U+0000, halves of surrogate pairs and all', async () => {
+    const text = 'a\0b\ud83d\ude00\u2028"\\'
+    const body = new TextEncoder().encode(text)
+    const kept = (await inbound(
+      'function handle() { const { request } = webhookx; request.setBody(request.getBody()) }',
+      undefined,
+      { ...request, body },
+    )) as Inbound
+    expect(kept.body).toEqual(body)
+    expect(await valueOf(String.raw`'a\0b'.length + '\ud800x'`)).toBe('3\ud800x')
+  })
+
+  test('answers in place of the gateway, and ends at once', async () => {
+    const { lines, log } = logged()
+    const answer = (await inbound(
+      `function handle() {
+        try { webhookx.response.exit(418, { 'X-Reason': 'tea' }, 'short and stout') } finally { console.log('after') }
+        webhookx.request.setBody('no')
+      }`,
+      log,
+    )) as Response
+    expect([answer.status, answer.headers.get('x-reason'), await answer.text()]).toEqual([
+      418,
+      'tea',
+      'short and stout',
+    ])
+    expect(lines).toEqual([])
+    const json = (await inbound('function handle() { webhookx.response.exit(202, {}, { ok: true }) }')) as Response
+    expect(json.headers.get('content-type')).toBe('application/json; charset=utf-8')
+    expect(await json.text()).toBe('{"ok":true}')
+    const empty = (await inbound('function handle() { webhookx.response.exit(204) }')) as Response
+    expect([empty.status, empty.body]).toEqual([204, null])
+  })
+
+  test('cannot answer what is no answer', async () => {
+    await expect(inbound('function handle() { webhookx.response.exit(99) }')).rejects.toThrow('200 to 599')
+    await expect(inbound('function handle() { webhookx.response.exit(200, { "a b": "c" }) }')).rejects.toThrow(
+      'invalid header name',
+    )
+    await expect(inbound('function handle() { webhookx.response.exit(200, { connection: "x" }) }')).rejects.toThrow(
+      'header cannot be set',
+    )
+  })
+
+  test('makes the HMACs that the platform makes', async () => {
+    for (const [name, hash] of Object.entries({
+      'SHA-1': 'sha1',
+      'SHA-256': 'sha256',
+      'SHA-512': 'sha512',
+      MD5: 'md5',
+    })) {
+      const expected = createHmac(hash, 'kéy').update('dåta')
+      expect(
+        await valueOf(`utils.encode('hex', utils.hmac('${name}', 'kéy', 'dåta'))`, 'const { utils } = webhookx'),
+      ).toBe(expected.digest('hex'))
+    }
+    const twice = createHmac('sha256', createHmac('sha256', 'k').update('a').digest()).update('b').digest('base64url')
+    expect(
+      await valueOf(
+        "utils.encode('base64url', utils.hmac('sha-256', utils.hmac('SHA-256', 'k', 'a'), 'b'))",
+        'const { utils } = webhookx',
+      ),
+    ).toBe(twice)
+    await expect(valueOf("webhookx.utils.hmac('crc', 'k', 'a')")).rejects.toThrow('unknown algorithm crc')
+  })
+
+  test('encodes and compares', async () => {
+    expect(
+      await valueOf(
+        `[encode('hex', 'é'), encode('base64', new Uint8Array([251, 255])), encode('base64url', [251, 255]),
+        timingSafeEqual('a', 'a'), timingSafeEqual('a', 'b'), timingSafeEqual('a', 'ab'), timingSafeEqual(new Uint8Array([97]), 'a')]`,
+        'const { encode, timingSafeEqual } = webhookx.utils',
+      ),
+    ).toEqual(['c3a9', '+/8=', '-_8', true, false, false, true])
+    await expect(valueOf("webhookx.utils.encode('utf-9', 'a')")).rejects.toThrow('unknown encoding utf-9')
+    await expect(valueOf("webhookx.utils.encode('hex', 5)")).rejects.toThrow('a string or bytes are due')
+  })
+
+  test('writes to the log, up to 100 lines of 1000 characters', async () => {
+    const { lines, log } = logged()
+    await inbound(
+      `function handle() {
+        console.log('a', 1, { b: [2] }, undefined, null)
+        const { log } = webhookx
+        log.debug('d'); log.info('i'); log.warn('w'); log.error(new TypeError('e'))
+        for (let i = 0; i < 200; i++) console.log('x'.repeat(5000))
+      }`,
+      log,
+    )
+    expect(lines.slice(0, 5)).toEqual([
+      'info: a 1 {"b":[2]} undefined null',
+      'debug: d',
+      'info: i',
+      'warn: w',
+      'error: TypeError: e',
+    ])
+    expect(lines).toHaveLength(100)
+    expect(lines.at(-1)).toHaveLength('info: '.length + 1000)
+  })
+
+  test('changes a delivery', async () => {
+    const changed = await outbound(
+      `function handle() {
+        const { request } = webhookx
+        request.setHeader('X-Key', [request.getHost(), request.getPath(), request.getMethod()].join())
+        request.setBody(request.getHeader('x-key') + request.getBody())
+      }`,
+    )
+    expect(changed).toEqual({
+      ...delivery,
+      headers: { ...delivery.headers, 'x-key': 'receiver.test,/hook,POST' },
+      body: 'receiver.test,/hook,POST{"id":1}',
+    })
+  })
+
+  test('fails a delivery by what it may not do', async () => {
+    await expect(outbound('function handle() { webhookx.response.exit(200) }')).rejects.toThrow('called exit')
+    await expect(outbound("function handle() { webhookx.request.setHeader('Host', 'a') }")).rejects.toThrow(
+      'header cannot be set',
+    )
+    await expect(
+      outbound("function handle() { webhookx.request.setBody('a') }", undefined, {
+        ...delivery,
+        method: 'GET',
+        body: null,
+      }),
+    ).rejects.toThrow('a GET request carries no body')
+    await expect(inbound("function handle() { webhookx.request.setHeader('a', 'b') }")).rejects.toThrow(
+      'not a function',
+    )
+  })
+
+  test('tells where it failed', async () => {
+    await expect(inbound('function handle() {\n  null.x\n}')).rejects.toThrow(
+      "TypeError: cannot read property 'x' of null (line 2, column 7)",
+    )
+    await expect(inbound('throw "early"')).rejects.toThrow('early')
+    await expect(inbound('throw { toString: 1 }')).rejects.toThrow('undefined was thrown')
+    await expect(inbound('let x = 1')).rejects.toThrow('handle() is not defined')
+    await expect(inbound('async function handle() {}')).rejects.toThrow('handle() must not be async')
+  })
+
+  test('is refused when written with the place of its mistake, and is not run for that', async () => {
+    const verify = (source: string) => plugin.verify!({ function: source }, platform)
+    expect(await verify('function handle() {\n  let a = ;\n}')).toEqual({
+      function: "SyntaxError: unexpected token in expression: ';' (line 2, column 11)",
+    })
+    expect(await verify('export default 1')).toEqual({ function: expect.stringContaining('(line 1, column 1)') })
+    expect(await verify('for (;;);')).toBeNull()
+    expect(await verify('('.repeat(100_000))).toEqual({ function: 'exceeds the stack limit of its check' })
+    expect(await verify('function handle() {}')).toBeNull()
+  })
+
+  test('keeps no state from call to call', async () => {
+    const counter = await prepare(
+      `globalThis.n = (globalThis.n ?? 0) + 1; Array.prototype.n = (Array.prototype.n ?? 0) + 1
+      function handle() { webhookx.response.exit(200, {}, [n, [].n].join()) }`,
+    )
+    for (let i = 0; i < 5; i++) {
+      const answer = (await counter.inbound!(request, inboundContext())) as Response
+      expect(await answer.text()).toBe('1,1')
+    }
+    expect(await valueOf('typeof n')).toBe('undefined')
+  })
+
+  const escapes: Readonly<Record<string, string>> = {
+    'an endless loop': 'for (;;);',
+    'an endless loop that catches': 'for (;;) try { for (;;); } catch {}',
+    'an endless loop in finally': 'try { for (;;); } finally { for (;;); }',
+    'a memory bomb of arrays': 'const a = []; for (;;) a.push(new Array(10000).fill(1))',
+    'a memory bomb of bytes': 'const a = []; for (;;) a.push(new Uint8Array(1e6))',
+    'a memory bomb of strings': 'let s = "x"; for (;;) s += s + "y"',
+    'a huge string': 'const s = "x".repeat(2 ** 29); webhookx.request.setBody(s + s)',
+    'a catastrophic pattern': '/^(a+)+$/.test("a".repeat(60) + "b")',
+    'deep recursion': '(function f() { return f() + 1 })()',
+    'deep recursion of the parser': 'eval("(".repeat(200000))',
+    'a deep value': 'let a = []; for (let i = 0; i < 1e6; i++) a = [a]; webhookx.request.setBody(a)',
+    'a promise that never settles': 'return new Promise(() => {})',
+    'ten thousand timers': 'for (let i = 0; i < 10000; i++) setTimeout(() => {}, 1000)',
+    'an exit that is caught for ever': 'for (;;) try { throw webhookx.response.missing() } catch {}',
+    'a proxy without end':
+      'const p = new Proxy({}, { get: (_, k) => p, has: () => true, ownKeys: () => { for (;;); } }); Object.keys(p)',
+    'an error that loops when it is read': 'throw { get message() { for (;;); }, get stack() { for (;;); } }',
+    'a generator without end': 'function* g() { for (;;) yield 1 } [...g()]',
+  }
+
+  test.each(Object.entries(escapes))('contains %s, and the next call works', async (_name, body) => {
+    const before = process.memoryUsage.rss()
+    const script = await prepare(`function handle() { ${body} }`)
+    const started = performance.now()
+    await expect(script.inbound!(request, inboundContext())).rejects.toThrow(
+      /exceeded its|is too long|long|overflow|defined|async|Error/,
+    )
+    expect(performance.now() - started).toBeLessThan(5000)
+    expect(await valueOf('1 + 1')).toBe(2)
+    expect((process.memoryUsage.rss() - before) / 1024 / 1024).toBeLessThan(200)
+  })
+
+  test('reaches nothing of the host', async () => {
+    for (const name of [
+      'process',
+      'require',
+      'fetch',
+      'setTimeout',
+      'WebAssembly',
+      'Deno',
+      'Bun',
+      'postMessage',
+      'host',
+    ]) {
+      expect(await valueOf(`typeof ${name}`)).toBe('undefined')
+    }
+    expect(await valueOf("(function () {}).constructor('return typeof process + typeof require')()")).toBe(
+      'undefinedundefined',
+    )
+    expect(await valueOf("webhookx.utils.hmac.constructor('return typeof process')()")).toBe('undefined')
+    expect(await valueOf('webhookx.log.info.constructor.constructor("return Object.keys(this)")()')).not.toContain(
+      'process',
+    )
+    await expect(valueOf('await_')).rejects.toThrow('not defined')
+  })
+
+  test('harms only itself with changed prototypes', async () => {
+    const hurt = [
+      'Object.prototype.toJSON = () => ({ body: 5, headers: 7 })',
+      'String.prototype.toJSON = () => 7',
+      'Object.prototype.then = 1; Object.prototype.status = 1; Object.prototype.__proto__ = null',
+      'Array.prototype.map = Array.prototype.join = () => ({ evil: 1 }); console.log(1)',
+      'JSON.parse(\'{"__proto__":{"polluted":1}}\'); ({}).__proto__.polluted = 1; globalThis.JSON = null; Array.prototype[Symbol.iterator] = null',
+    ]
+    for (const body of hurt) {
+      await inbound(`function handle() { ${body} }`).catch(() => undefined)
+      expect(await valueOf('1 + 1')).toBe(2)
+    }
+    expect('polluted' in {}).toBe(false)
+    expect('toJSON' in Object.prototype).toBe(false)
+  })
+})
