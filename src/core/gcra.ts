@@ -17,8 +17,8 @@ export interface Verdict extends Grant {
  * One grant moves it by `period / quota`, rounded down to the microsecond: rounding never costs a caller a grant.
  * A stored time in the past counts as now; one beyond now + period is cut to it, so that a loosened limit acts at once.
  *
- * What is refused consumes nothing: with nothing granted `tat` is answered as it was stored. Quota 0 refuses all, and
- * says to come back after a period.
+ * What is refused consumes nothing: with nothing granted `tat` is as it was stored, or cut. The cut is to be stored too,
+ * else the wait would begin anew with every refusal. Quota 0 refuses all, and says to come back after a period.
  */
 export function gcra(stored: number | null, limit: RateLimit, want: number, now: number): Verdict {
   const { quota } = limit
@@ -38,6 +38,6 @@ export function gcra(stored: number | null, limit: RateLimit, want: number, now:
     remaining,
     retryAfterMs: remaining > 0 ? 0 : Math.ceil((after + Math.ceil(period / quota) - full) / 1000),
     resetMs: Math.ceil((after - start) / 1000),
-    tat: granted > 0 ? after : stored,
+    tat: granted > 0 ? after : stored === null ? null : Math.min(stored, full),
   }
 }

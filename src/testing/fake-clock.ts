@@ -1,0 +1,87 @@
+import type { Clock } from '../contracts/clock.ts'
+
+/** A span of time: milliseconds, or `500ms`, `30s`, `5m`, `1h`, `2d`. */
+export type Span = number | string
+
+/** A clock that stands still until it is told to go on. */
+export interface FakeClock extends Clock {
+  readonly system: false
+  /**
+   * Goes on by that much. Whoever sleeps until then wakes at its own time, in order, and what it does next runs before
+   * the clock goes on, as far as it waits for no real time.
+   */
+  advance(by: Span): Promise<void>
+}
+
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/** How many times the event loop goes round before the clock goes on: promises of timers and sockets take some. */
+const turns = 3
+
+/** @param start unix milliseconds, 2026-01-01T00:00:00Z by default. */
+export function fakeClock(start = 1_767_225_600_000): FakeClock {
+  const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>()
+  let time = start
+
+  /** The one whose time comes first; of several, the one that fell asleep first. */
+  const next = () => {
+    let earliest: { readonly at: number; readonly wake: () => void } | null = null
+    for (const sleeper of sleepers) if (earliest === null || sleeper.at < earliest.at) earliest = sleeper
+    return earliest
+  }
+
+  return {
+    system: false,
+    now: () => time,
+
+    sleep: (ms, signal) =>
+      new Promise((resolve) => {
+        if (signal?.aborted || ms <= 0) return resolve()
+        const wake = () => {
+          sleepers.delete(sleeper)
+          signal?.removeEventListener('abort', wake)
+          resolve()
+        }
+        const sleeper = { at: time + ms, wake }
+        sleepers.add(sleeper)
+        signal?.addEventListener('abort', wake, { once: true })
+      }),
+
+    async advance(by) {
+      const until = time + duration(by)
+      await settled()
+      for (let sleeper = next(); sleeper !== null && sleeper.at <= until; sleeper = next()) {
+        time = Math.max(time, sleeper.at)
+        sleeper.wake()
+        await settled()
+      }
+      time = Math.max(time, until)
+    },
+  }
+}
+
+/** @throws RangeError for what is no span of time. */
+export function duration(span: Span): number {
+  if (typeof span === 'number') {
+    if (span >= 0) return span
+    throw new RangeError(`a clock does not go back: ${span}`)
+  }
+  const [, count, unit = ''] = /^(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)$/.exec(span) ?? []
+  const ms = unitMs[unit]
+  if (count === undefined || ms === undefined) throw new RangeError(`not a span of time: ${span}`)
+  return Number(count) * ms
+}
+
+/** Lets everything run that waits for no timer. */
+async function settled(): Promise<void> {
+  const { port1, port2 } = new MessageChannel()
+  for (let turn = 0; turn < turns; turn++) {
+    await new Promise<void>((resolve) => {
+      port1.addEventListener('message', () => resolve(), { once: true })
+      port1.start()
+      port2.postMessage(null)
+    })
+  }
+  port1.close()
+  port2.close()
+}

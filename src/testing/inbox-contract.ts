@@ -1,0 +1,105 @@
+import type { Inbox, Message } from '../contracts/inbox.ts'
+import { equal, ok, there } from './assert.ts'
+import { type Contract, promise } from './contract.ts'
+
+const message = (id: string, received_at: number, more: Partial<Message> = {}): Message => ({
+  id,
+  workspaceId: 'w',
+  event_type: 'order.paid',
+  data: '{"n":12345678901234567890}',
+  unique_id: null,
+  received_at,
+  ...more,
+})
+const take = (inbox: Inbox, now = 10_000, limit = 100) => inbox.take({ limit, leaseMs: 1000, now })
+const ids = (messages: readonly Message[]) => messages.map(({ id }) => id)
+
+/** What every inbox promises. */
+export const inboxContract: Contract<Inbox> = [
+  promise('an empty inbox gives nothing', async (inbox) => {
+    equal(await take(inbox), [], 'taken')
+    equal(await inbox.size(), 0, 'size')
+    await inbox.put([])
+    await inbox.done([])
+    await inbox.bury([], 'nothing')
+  }),
+
+  promise('messages come oldest first, as they were put', async (inbox) => {
+    const first = message('a', 1, { unique_id: 'u', data: '"naïve 日本 🎉 \\u0000"', event_type: 'naïve.🎉' })
+    await inbox.put([first])
+    await inbox.put([message('b', 2), message('c', 3)])
+    const [taken, ...rest] = await take(inbox, 10_000, 2)
+    const { token, tries, ...back } = there(taken, 'the first')
+    equal(back, first, 'the message')
+    equal(tries, 1, 'tries')
+    ok(token !== '', 'a token')
+    equal(ids(rest), ['b'], 'the second')
+    equal(ids(await take(inbox)), ['c'], 'the rest')
+    equal(await inbox.size(), 3, 'held ones count')
+  }),
+
+  promise('a message put again is left as it is', async (inbox) => {
+    await inbox.put([message('a', 1), message('a', 1)])
+    await inbox.put([message('a', 1, { data: '2' })])
+    equal(await inbox.size(), 1, 'size')
+    const [taken] = await take(inbox)
+    equal(taken?.data, '{"n":12345678901234567890}', 'data')
+    await inbox.put([message('a', 1)])
+    equal(await take(inbox), [], 'a held one is not given out again')
+  }),
+
+  promise('what is done is gone', async (inbox) => {
+    await inbox.put([message('a', 1), message('b', 2)])
+    const [a] = await take(inbox, 10_000, 1)
+    await inbox.done([there(a, 'a')])
+    equal(await inbox.size(), 1, 'size')
+    equal(ids(await take(inbox, 100_000)), ['b'], 'what is left')
+  }),
+
+  promise('a lapsed hold returns the message with one more try, and the old token is dead', async (inbox) => {
+    await inbox.put([message('a', 1)])
+    const [old] = await take(inbox)
+    equal(await take(inbox, 10_999), [], 'while the hold lasts')
+    const [again] = await take(inbox, 11_000)
+    equal([again?.id, again?.tries], ['a', 2], 'when it has ended')
+    await inbox.done([there(old, 'the old hold')])
+    await inbox.bury([there(old, 'the old hold')], 'late')
+    equal(await inbox.size(), 1, 'the old token removes nothing')
+    await inbox.done([there(again, 'the new hold')])
+    equal(await inbox.size(), 0, 'the new one does')
+  }),
+
+  promise('a buried message is neither taken nor counted', async (inbox) => {
+    await inbox.put([message('a', 1), message('b', 2)])
+    const taken = await take(inbox)
+    await inbox.bury(taken.slice(0, 1), 'it could not be stored: "\0" \ud800')
+    equal(await inbox.size(), 1, 'size')
+    equal(ids(await take(inbox, 100_000)), ['b'], 'what is taken')
+  }),
+
+  promise('ten callers at once share a hundred messages without overlap', async (inbox) => {
+    const all = Array.from({ length: 100 }, (_, i) => message(`m${100 + i}`, i))
+    await inbox.put(all)
+    const shares = await Promise.all(Array.from({ length: 10 }, () => take(inbox, 10_000, 20)))
+    const taken = [...ids(shares.flat()), ...ids(await take(inbox))]
+    equal(taken.toSorted(), ids(all), 'every message once')
+  }),
+
+  promise('a message of a megabyte comes back whole', async (inbox) => {
+    const data = JSON.stringify('é'.repeat(500_000))
+    await inbox.put([message('big', 1, { data })])
+    const [taken] = await take(inbox)
+    ok(taken?.data === data, 'data')
+  }),
+
+  promise('listeners hear of messages until they stop', async (inbox) => {
+    if (inbox.onPut === undefined) return
+    let heard: () => void = () => {}
+    const hint = new Promise<void>((resolve) => (heard = resolve))
+    const stop = await inbox.onPut(() => heard())
+    await inbox.put([message('a', 1)])
+    await hint
+    await stop()
+    await stop()
+  }),
+]

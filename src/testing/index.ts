@@ -1,0 +1,6 @@
+export type { Contract, ContractCase, Opened } from './contract.ts'
+export { duration, type FakeClock, fakeClock, type Span } from './fake-clock.ts'
+export { inboxContract } from './inbox-contract.ts'
+export { limiterContract } from './limiter-contract.ts'
+export { memoryTransaction, type TestTransaction } from './memory-transaction.ts'
+export { queueContract } from './queue-contract.ts'
