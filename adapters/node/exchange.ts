@@ -1,5 +1,7 @@
 import type { ClientRequest, IncomingMessage } from 'node:http'
+import type { Duplex } from 'node:stream'
 
+import { follow, unfollow } from './abort.ts'
 import { Failure, failureCode, failureMessage } from './failure.ts'
 import type { Pool } from './pool.ts'
 import type { Target } from './target.ts'
@@ -54,14 +56,14 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
 
     const visit = pool.visit(target.origin)
     const timer = setTimeout(onTimeout, timeoutMs)
-    signal.addEventListener('abort', onAbort)
+    follow(signal, onAbort)
     visit.enter(send)
 
     function end(ending: Ending): void {
       if (isOver) return
       isOver = true
       clearTimeout(timer)
-      signal.removeEventListener('abort', onAbort)
+      unfollow(signal, onAbort)
       visit.leave()
       settle(ending)
     }
@@ -91,6 +93,7 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
       }
       request.on('error', onError)
       request.on('information', onInformation)
+      request.on('upgrade', onUpgrade)
       if (body === null) request.end()
       else request.end(body)
     }
@@ -137,6 +140,12 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
     function onInformation(): void {
       if (++informational <= maxInformational) return
       request?.destroy(new Failure('EPROTO', 'the receiver sent too many informational answers'))
+    }
+
+    /** We never ask for it; without a listener the request would wait for nothing. */
+    function onUpgrade(message: IncomingMessage, socket: Duplex): void {
+      socket.destroy()
+      end(response(message, true))
     }
 
     function onTimeout(): void {

@@ -28,10 +28,13 @@ export function failureMessage(cause: unknown): string {
   if (code === undefined) return bounded(cause.message)
   const sentence = sentences[code]
   if (sentence !== undefined) return sentence
-  const reason = 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : undefined
-  if (code.startsWith('HPE_')) return bounded(`the answer is not HTTP (${reason ?? code})`)
-  // OpenSSL writes its source files into the message; the reason says it.
-  if (reason !== undefined && (code === 'EPROTO' || code.startsWith('ERR_SSL_'))) return bounded(`TLS: ${reason}`)
+  if (code.startsWith('HPE_')) {
+    const reason = 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : code
+    return bounded(`the answer is not HTTP (${reason})`)
+  }
+  // OpenSSL writes error numbers and its source files around what it has to say.
+  const [, said] = /:SSL routines:[^:]*:([^:]+):/.exec(cause.message) ?? []
+  if (said !== undefined) return bounded(`TLS: ${said}`)
   return bounded(cause.message === '' ? code : cause.message)
 }
 

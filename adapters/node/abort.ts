@@ -1,0 +1,31 @@
+/** Those who follow a signal that many requests may share: it has one listener for all, and none when nobody follows. */
+interface Followers {
+  readonly callbacks: Set<() => void>
+  readonly tell: () => void
+}
+
+const followed = new WeakMap<AbortSignal, Followers>()
+
+/** Calls `onAbort` when the signal aborts. A listener for each of hundreds of requests would be slow, and Node warns of it. */
+export function follow(signal: AbortSignal, onAbort: () => void): void {
+  let followers = followed.get(signal)
+  if (followers === undefined) {
+    const callbacks = new Set<() => void>()
+    const tell = (): void => {
+      for (const callback of callbacks) callback()
+    }
+    followers = { callbacks, tell }
+    followed.set(signal, followers)
+    signal.addEventListener('abort', tell)
+  }
+  followers.callbacks.add(onAbort)
+}
+
+export function unfollow(signal: AbortSignal, onAbort: () => void): void {
+  const followers = followed.get(signal)
+  if (followers === undefined) return
+  followers.callbacks.delete(onAbort)
+  if (followers.callbacks.size > 0) return
+  followed.delete(signal)
+  signal.removeEventListener('abort', followers.tell)
+}

@@ -1,0 +1,82 @@
+import { onTestFinished, describe, expect, test } from 'vitest'
+
+import type { SendOptions } from '../../src/contracts/http-client.ts'
+import type { Outbound } from '../../src/contracts/plugin.ts'
+import { portableClient, portablePlatform } from '../../src/portable.ts'
+import { rawReceiver, receiver } from './receiver.ts'
+
+const send = (
+  url: string,
+  { request, deny = [], ...rest }: Partial<SendOptions> & { request?: Partial<Outbound>; deny?: string[] } = {},
+) =>
+  portableClient({ deny, allow: [] }).send(
+    { method: 'POST', url, headers: {}, body: '{}', ...request },
+    { timeoutMs: 5000, signal: new AbortController().signal, captureBytes: 65_536, ...rest },
+  )
+
+describe('the portable client', () => {
+  test('sends what it is given and records the answer', async () => {
+    const { url } = await receiver((request, response) => {
+      response.writeHead(202, { 'x-method': request.method, 'x-type': request.headers['content-type'] ?? '' })
+      request.pipe(response)
+    })
+    const headers = { 'content-type': 'application/json; charset=utf-8' }
+    expect(await send(url, { request: { headers, body: '{"é":1}' } })).toMatchObject({
+      kind: 'response',
+      status: 202,
+      headers: { 'x-method': 'POST', 'x-type': headers['content-type'] },
+      body: '{"é":1}',
+    })
+    expect(await send(url, { request: { method: 'DELETE' } })).toMatchObject({ kind: 'response', body: '' })
+  })
+
+  test('follows no redirect', async () => {
+    const { url } = await receiver((_request, response) => void response.writeHead(302, { location: '/x' }).end())
+    expect(await send(url)).toMatchObject({ kind: 'response', status: 302, headers: { location: '/x' } })
+  })
+
+  test('denies literal addresses in any notation, and names that rules name', async () => {
+    const deny = ['@default', '*.internal']
+    for (const host of ['127.0.0.1', '0x7f.1', '[::ffff:10.0.0.1]', 'localhost', 'a.internal']) {
+      expect((await send(`http://${host}/`, { deny })).kind).toBe('denied')
+    }
+  })
+
+  test('times out, and keeps what came of a body that stalls', async () => {
+    const silent = await rawReceiver((socket) => void socket.resume())
+    expect(await send(silent.url, { timeoutMs: 100 })).toEqual({
+      kind: 'timeout',
+      message: 'timed out after 100 ms waiting for headers',
+    })
+    const stalling = await rawReceiver((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart')),
+    )
+    expect(await send(stalling.url, { timeoutMs: 200 })).toMatchObject({ kind: 'response', status: 200, body: 'part' })
+  })
+
+  test('stops reading at the bound', async () => {
+    const { url } = await receiver((_request, response) => {
+      const timer = setInterval(() => response.write('x'.repeat(10_000)), 1)
+      onTestFinished(() => clearInterval(timer))
+      response.on('close', () => clearInterval(timer))
+    })
+    expect(await send(url, { captureBytes: 100 })).toMatchObject({ kind: 'response', body: 'x'.repeat(100) })
+  })
+
+  test('ends by its signal, and says why a request failed', async () => {
+    const silent = await rawReceiver((socket) => void socket.resume())
+    const over = new AbortController()
+    setTimeout(() => over.abort(), 50)
+    expect(await send(silent.url, { signal: over.signal })).toEqual({ kind: 'aborted' })
+    expect(await send(silent.url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted' })
+    expect(await send('http://127.0.0.1:9/')).toMatchObject({ kind: 'error', unreachable: true })
+    expect(await send('nonsense')).toMatchObject({ kind: 'error', message: 'the url is not valid' })
+  })
+})
+
+describe('the portable platform', () => {
+  test('tells nothing that it cannot know', () => {
+    expect(portablePlatform.vitals()).toMatchObject({ handles: 0, heapUsed: 0, collections: 0 })
+    expect(portablePlatform.gathers).toBe(false)
+  })
+})
