@@ -6,8 +6,12 @@ const toleratedMs = 500
 
 /** Time of the engine as this process knows it, so that due times, leases and limits of all processes agree. */
 export interface EngineClock extends Clock {
-  /** Asks the engine for its time when the last answer is older than a minute. A failure keeps the offset. */
-  refresh(): Promise<void>
+  /**
+   * Asks the engine for its time when that is not known yet, or when the last answer is older than a minute. A failure to
+   * refresh what is known only warns.
+   * @throws what the engine threw when the time was never known.
+   */
+  ready(): Promise<void>
 }
 
 /** The system's clock. The only place that reads it. */
@@ -17,29 +21,36 @@ export function systemClock(): Clock {
 
 /** A clock corrected by what `engineTime` answers. A fake clock needs none and is kept as it is. */
 export function engineClock(clock: Clock, engineTime: () => Promise<number>, log: Logger): EngineClock {
-  if (!clock.system) return { ...clock, refresh: () => Promise.resolve() }
+  if (!clock.system) return { ...clock, ready: () => Promise.resolve() }
   let offset = 0
-  let asked = -Infinity
+  let knownAt = -Infinity
+  let asking: Promise<void> | null = null
+
+  async function ask(): Promise<void> {
+    const before = clock.now()
+    try {
+      const engine = await engineTime()
+      const measured = Math.round(engine - (before + clock.now()) / 2)
+      if (Math.abs(measured) > toleratedMs && Math.abs(measured - offset) > toleratedMs) {
+        log.warn('the clock of this process differs from that of the storage; due times follow the storage', {
+          differenceMs: -measured,
+        })
+      }
+      offset = measured
+      knownAt = before
+    } catch (cause) {
+      if (knownAt === -Infinity) throw cause
+      log.warn('the storage did not tell its time', { cause })
+    }
+  }
+
   return {
     system: true,
     now: () => clock.now() + offset,
     sleep: (ms, signal) => clock.sleep(ms, signal),
-    async refresh() {
-      const before = clock.now()
-      if (before - asked < refreshEveryMs) return
-      asked = before
-      try {
-        const engine = await engineTime()
-        const measured = Math.round(engine - (before + clock.now()) / 2)
-        if (Math.abs(measured) > toleratedMs && Math.abs(measured - offset) > toleratedMs) {
-          log.warn('the clock of this process differs from that of the storage; due times follow the storage', {
-            differenceMs: -measured,
-          })
-        }
-        offset = measured
-      } catch (cause) {
-        log.warn('the storage did not tell its time', { cause })
-      }
+    async ready() {
+      if (clock.now() - knownAt < refreshEveryMs) return
+      await (asking ??= ask().finally(() => (asking = null)))
     },
   }
 }

@@ -52,6 +52,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
 
   async function limit(source: Source): Promise<Grant | null> {
     if (source.rate_limit === null) return null
+    await ctx.clock.ready?.()
     const now = ctx.clock.now()
     try {
       const [grant] = await ctx.limiter.take([{ key: `source:${source.id}`, limit: source.rate_limit, want: 1 }], now)

@@ -60,6 +60,7 @@ export function ingestService(ctx: Context): Ingest {
     incoming: Incoming,
     attemptsOf: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
   ): Promise<Ingested | 'stale'> {
+    await ctx.clock.ready?.()
     const now = ctx.clock.now()
     const event: StoredEvent = {
       id: incoming.id ?? ctx.newId(),

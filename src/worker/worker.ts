@@ -62,7 +62,7 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
     running = started
     try {
       await ctx.storage.verify?.()
-      await clock.refresh()
+      await clock.ready()
       const put = bell(ctx.clock)
       for (const listen of [
         () => ctx.queue.onAdded?.(() => jobs.ring()),
@@ -77,7 +77,7 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
         inbox(abort.signal, put),
         every(leaseMs / 3, abort.signal, 'holds could not be lengthened', () => dispatcher.extend()),
         every(minuteMs, abort.signal, 'the work of the minute failed', async () => {
-          await clock.refresh()
+          await clock.ready()
           await maintain.minute(abort.signal)
         }),
         sweeps(abort.signal),
@@ -168,7 +168,7 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
     const { delivered, failed } = dispatcher.ended
     const deadline = ctx.clock.now() + budgetMs
     const inTime = () => ctx.clock.now() < deadline
-    await clock.refresh()
+    await clock.ready()
     await maintain.minute()
     await sweeper.page()
     while ((await consume.batch()) > 0 && inTime());
