@@ -1,11 +1,17 @@
-import type { Inbox } from '../../src/contracts/inbox.ts'
-import type { Limiter } from '../../src/contracts/limiter.ts'
+import type { Change, Storage } from '../../src/contracts/storage.ts'
+import { redisAttempts } from './attempts.ts'
 import { connect, type RedisClient } from './client.ts'
+import { redisCollection } from './collection.ts'
+import { redisConfiguration } from './configuration.ts'
+import { redisEvents } from './events.ts'
 import { redisInbox } from './inbox.ts'
-import { tagOf } from './keys.ts'
+import { changedChannel, tagOf } from './keys.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
-import { redisQueue, type RedisQueue } from './queue.ts'
+import { redisPurge } from './purge.ts'
+import { redisQueue } from './queue.ts'
+import { redisTurn } from './turn.ts'
+import { redisWorkspaces } from './workspaces.ts'
 
 export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './client.ts'
 
@@ -14,17 +20,56 @@ export interface RedisOptions {
   readonly namespace?: string
 }
 
+/**
+ * Everything on Redis 6.2 or later, through the host's own client: `createPosthorn({ storage: redis(client) })`. Or only
+ * the hot path: `const { queue, inbox, limiter } = redis(client)` beside another storage.
+ *
+ * What is acknowledged is as safe as the server's persistence. The host connects the client, listens to its errors and
+ * closes it; wake-ups use one duplicate of it, closed by `close`.
+ *
+ * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
+ */
 export function redis(
   client: RedisClient,
-  options: RedisOptions = {},
-): { queue: RedisQueue; inbox: Inbox; limiter: Limiter; close(): Promise<void> } {
-  const tag = tagOf(options.namespace ?? 'posthorn')
+  { namespace = 'posthorn' }: RedisOptions = {},
+): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
+  const tag = tagOf(namespace)
   const connection = connect(client)
   const ear = earOf(client)
+  const { announce, ...queue } = redisQueue(connection, tag, ear)
+
   return {
-    queue: redisQueue(connection, tag, ear),
+    name: 'redis',
+    queue,
     inbox: redisInbox(connection, tag, ear),
     limiter: redisLimiter(connection, tag),
+    workspaces: redisWorkspaces(connection, tag),
+    endpoints: redisCollection('endpoints', connection, tag),
+    sources: redisCollection('sources', connection, tag),
+    plugins: redisCollection('plugins', connection, tag),
+    events: redisEvents(connection, tag, announce),
+    attempts: redisAttempts(connection, tag, announce),
+    ...redisConfiguration(connection, tag),
+    purge: redisPurge(connection, tag),
+    turn: redisTurn(connection, tag),
+    ...(ear.able && {
+      onChanged: (listener: (change: Change) => void) =>
+        ear.listen(changedChannel(tag), (message) => listener(changeOf(message))),
+    }),
+    async time() {
+      const [seconds, micros] = (await connection.send('TIME', [], true)) as [string, string] // as documented
+      return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
+    },
+    async ping() {
+      await connection.send('PING', [], true)
+    },
+    stats: async () => ({ total: 1 + ear.connections(), active: connection.pending() > 0 ? 1 : 0 }),
     close: async () => ear.close(),
   }
+}
+
+/** The message of a change; null stands for those missed while the connection was lost. */
+function changeOf(message: string | null): Change {
+  if (message === null) return 'everything'
+  return message === 'routes' ? 'routes' : { workspaceId: message.slice(1) }
 }

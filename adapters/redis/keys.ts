@@ -1,6 +1,49 @@
 import { PosthornError } from '../../src/errors.ts'
 
-/** The hash tag with which every key of a namespace begins: `{posthorn}`. A cluster keeps them all on one node. */
+/**
+ * The layout. Every key begins with the hash tag of the namespace, `{posthorn}` by default, and a colon. `zset of ids`
+ * has equal scores, so Redis orders it by id, bytewise, which is the order of every list.
+ *
+ * Configuration: one hash a row, replaced whole; its fields are room, revision and row (JSON).
+ *
+ *     revision                  counter   what all revisions come from, so none ever returns
+ *     workspaces                zset of ids
+ *     workspaces:<id>           hash      room: a number that no other workspace ever had
+ *     names                     hash      workspace name -> id
+ *     room:<n>                  hash      id, revision; gone when the workspace is deleted, and with it all that is below
+ *     room:<n>:<kind>           zset of ids, for endpoints, sources, plugins
+ *     <kind>:<id>               hash      + keys (JSON: the unique keys it holds), enabled; endpoints: url, disabled_at; plugins: endpoint_id, source_id
+ *     holders                   hash      unique key (JSON) -> id of the row that holds it
+ *     plugins-of:<kind>:<id>    set       plugins of an owner
+ *     routes                    zset of ids of enabled sources, of all workspaces
+ *     routes-revision           string
+ *
+ * Events and attempts:
+ *
+ *     event:<id>                hash      room, row (JSON without data), data, type, unique_id, created, open (count)
+ *     event:<id>:attempts       zset of ids
+ *     attempt:<id>              hash      room, event, endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
+ *     room:<n>:events, :events:type:<type>
+ *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered      zsets of ids
+ *     room:<n>:unique-ids       hash      unique_id -> event
+ *     open                      zset      open attempts by due time, which the sweep walks
+ *     finished                  zset      finished attempts by created_at, for retention
+ *     idle                      zset      events without open attempts by created_at, for retention
+ *     condemned                 zset      rooms of deleted workspaces, until they are purged
+ *     tallies                   zset      minutes that have one, for a week
+ *     tally:<minute>            hash      "t" or "f", workspace and endpoint as JSON -> outcomes, failures
+ *     turns                     hash      name -> the period last taken
+ *
+ * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
+ *
+ * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one step:
+ * a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than that.
+ * Lists are walked in several reads: a row written meanwhile may be in the page or not, none is there twice.
+ * Durability is what the server's persistence is set to: `appendfsync always` loses nothing that was acknowledged,
+ * `everysec` up to a second of it. `maxmemory-policy` must be `noeviction`.
+ */
+
+/** The hash tag with which every key of a namespace begins. A cluster keeps them all on one node. */
 export function tagOf(namespace: string): string {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(namespace)) {
     throw new PosthornError('validation', 'redis: namespace must match [A-Za-z0-9_.:-]{1,64}')

@@ -25,12 +25,13 @@ for i = 2, #ARGV, 4 do
   else
     local start = now * 1000
     local full = start + period
-    local before = math.min(math.max(tonumber(redis.call('GET', key) or start), start), full)
+    local stored = tonumber(redis.call('GET', key) or start)
+    local before = math.min(math.max(stored, start), full)
     local granted = math.min(wanted, math.floor(((full - before) * quota) / period))
     local after = before + math.floor((granted * period) / quota)
     local remaining = math.floor(((full - after) * quota) / period)
     local reset = math.ceil((after - start) / 1000)
-    if granted > 0 then
+    if granted > 0 or stored > full then
       redis.call('SET', key, string.format('%.0f', after), 'PX', string.format('%.0f', reset + 60000))
     end
     local wait = remaining > 0 and 0 or math.ceil((after + math.ceil(period / quota) - full) / 1000)

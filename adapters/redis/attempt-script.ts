@@ -1,0 +1,35 @@
+import { queueFunctions } from './queue-script.ts'
+import { roomFunctions } from './room-script.ts'
+
+/** What scripts over events and attempts share. See keys.ts for what is where. */
+export const attemptFunctions = `${roomFunctions}${queueFunctions}
+local function nameOf(room)
+  return room and redis.call('HGET', tag .. ':room:' .. room, 'id')
+end
+
+local function addAttempt(room, event, attempt, touched)
+  local id, endpoint, due = attempt.id, attempt.endpoint, attempt.due
+  redis.call('HSET', tag .. ':attempt:' .. id, 'room', room, 'event', event, 'endpoint', endpoint, 'due', due,
+    'created', attempt.created, 'status', 'OPEN', 'planned', attempt.planned)
+  local index = tag .. ':room:' .. room .. ':attempts'
+  redis.call('ZADD', index, 0, id)
+  redis.call('ZADD', index .. ':endpoint:' .. endpoint, 0, id)
+  redis.call('ZADD', index .. ':status:OPEN', 0, id)
+  redis.call('ZADD', tag .. ':event:' .. event .. ':attempts', 0, id)
+  redis.call('ZADD', tag .. ':open', due, id)
+  if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
+  if touched then addJob(id, endpoint, due, touched) end
+end
+
+local function noLongerOpen(event)
+  local key = tag .. ':event:' .. event
+  if redis.call('HINCRBY', key, 'open', -1) == 0 then
+    redis.call('ZADD', tag .. ':idle', redis.call('HGET', key, 'created'), event)
+  end
+end
+
+-- Reads an attempt from five arguments: id, endpoint, due, created, planned.
+local function attemptAt(i)
+  return { id = ARGV[i], endpoint = ARGV[i + 1], due = ARGV[i + 2], created = ARGV[i + 3], planned = ARGV[i + 4] }
+end
+`

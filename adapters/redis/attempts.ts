@@ -1,0 +1,271 @@
+import type { Job } from '../../src/contracts/queue.ts'
+import type {
+  AttemptQuery,
+  Attempts,
+  Delivery,
+  NewAttempt,
+  StoredAttempt,
+  StoredStatus,
+  Undelivered,
+} from '../../src/contracts/storage.ts'
+import { attemptFunctions } from './attempt-script.ts'
+import type { Connection } from './client.ts'
+import { roomOf } from './collection.ts'
+import { attemptArgs, eventOf } from './events.ts'
+import { inRange, isAttemptListed } from './filters.ts'
+import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { chunks, rowsOf, run, script } from './scripts.ts'
+import { type Details, type Ended, settleAll } from './settle.ts'
+import { readTallies } from './tallies.ts'
+
+/** ARGV: ids. Answers workspace, its revision, planned, row and data of the event ('' when purged) of each open one. */
+const load = script(
+  `${attemptFunctions}
+local reply = {}
+for _, id in ipairs(ARGV) do
+  local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'room', 'status', 'planned', 'event')
+  local workspace = nameOf(attempt[1])
+  if workspace and attempt[2] == 'OPEN' then
+    local event = redis.call('HMGET', tag .. ':event:' .. attempt[4], 'row', 'data')
+    local revision = redis.call('HGET', tag .. ':room:' .. attempt[1], 'revision')
+    for _, value in ipairs({ workspace, revision, attempt[3], event[1] or '', event[2] or '' }) do
+      reply[#reply + 1] = value
+    end
+  end
+end
+return reply`,
+  { again: true },
+)
+
+/** ARGV: workspace, whether to enqueue; then event, and id, endpoint, due, created, planned of each attempt. Answers 1 for each that is there now. */
+const add = script(
+  `${attemptFunctions}
+local room, touched, reply = roomOf(ARGV[1]), {}, {}
+for i = 3, #ARGV, 6 do
+  local event, attempt = ARGV[i], attemptAt(i + 1)
+  local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
+  local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
+  if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched) end
+  reply[#reply + 1] = (fresh or (there and there == room)) and '1' or '0'
+end
+placeAll(touched)
+return reply`,
+  { again: true },
+)
+
+/** ARGV: workspace, id. Answers status, planned, ended and details, or nothing. */
+const get = script(
+  `${attemptFunctions}
+local attempt = redis.call('HMGET', tag .. ':attempt:' .. ARGV[2], 'room', 'status', 'planned', 'ended', 'details')
+if not attempt[1] or attempt[1] ~= roomOf(ARGV[1]) then return {} end
+return { attempt[2], attempt[3], attempt[4] or '', attempt[5] or '' }`,
+  { again: true },
+)
+
+/**
+ * A position that is there no more is put back for a moment, to learn its rank.
+ *
+ * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time and endpoint of each, the
+ * endpoint '' where the workspace was deleted.
+ */
+const overdue = script(
+  `${attemptFunctions}
+local open, from = tag .. ':open', 0
+if ARGV[2] ~= '' then
+  local passing = not redis.call('ZSCORE', open, ARGV[3])
+  if passing then redis.call('ZADD', open, ARGV[2], ARGV[3]) end
+  from = redis.call('ZRANK', open, ARGV[3])
+  if passing then redis.call('ZREM', open, ARGV[3]) else from = from + 1 end
+end
+local reply = {}
+local page = redis.call('ZRANGE', open, from, from + tonumber(ARGV[4]) - 1, 'WITHSCORES')
+for i = 1, #page, 2 do
+  if tonumber(page[i + 1]) >= tonumber(ARGV[1]) then break end
+  local attempt = redis.call('HMGET', tag .. ':attempt:' .. page[i], 'room', 'endpoint')
+  reply[#reply + 1] = page[i]
+  reply[#reply + 1] = page[i + 1]
+  reply[#reply + 1] = nameOf(attempt[1]) and attempt[2] or ''
+end
+return reply`,
+  { again: true },
+)
+
+/**
+ * Of the ids given, those after which nothing came for the same event and endpoint.
+ *
+ * ARGV: ids. Answers id and event type of each.
+ */
+const newest = script(
+  `${attemptFunctions}
+local reply = {}
+for _, id in ipairs(ARGV) do
+  local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'event', 'endpoint')
+  if attempt[1] then
+    local event, after, succeeded = tag .. ':event:' .. attempt[1], '(' .. id, false
+    repeat
+      local later = redis.call('ZRANGEBYLEX', event .. ':attempts', after, '+', 'LIMIT', 0, 100)
+      for _, each in ipairs(later) do
+        succeeded = succeeded or redis.call('HGET', tag .. ':attempt:' .. each, 'endpoint') == attempt[2]
+        after = '(' .. each
+      end
+    until succeeded or #later < 100
+    if not succeeded then
+      reply[#reply + 1] = id
+      reply[#reply + 1] = redis.call('HGET', event, 'type')
+    end
+  end
+end
+return reply`,
+  { again: true },
+)
+
+export function redisAttempts(connection: Connection, tag: string, announce: () => void): Attempts {
+  const brief = ['status', 'planned', 'ended'] as const
+  const listed = (index: string, exact: boolean, wanted: (attempt: StoredAttempt) => boolean): Listing<StoredAttempt> =>
+    listing(connection, tag, {
+      index,
+      exact,
+      kind: 'attempt',
+      fields: brief,
+      parse(_id, fields) {
+        if (fields[1] === '') return null
+        const attempt = parseAttempt(fields)
+        return wanted(attempt) ? attempt : null
+      },
+    })
+
+  /** The narrowest index of the query's, which is never wider than what the event has. */
+  const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
+    const room = await roomOf(connection, tag, workspaceId)
+    const { event_id, endpoint_id, status, created_at, attempted_at, scheduled_at } = query
+    if (event_id !== undefined) {
+      const of = await connection.send('HGET', [`${tag}:event:${event_id}`, 'room'], true)
+      if (of !== room || room === null) return listOf<StoredAttempt>(null)
+    }
+    const all = `room:${room}:attempts`
+    const indexes = [
+      ...(event_id === undefined ? [] : [`event:${event_id}:attempts`]),
+      ...(endpoint_id === undefined ? [] : [`${all}:endpoint:${endpoint_id}`]),
+      ...(status === undefined ? [] : [`${all}:status:${status}`]),
+    ]
+    const sized = await Promise.all(
+      indexes.map(async (index) => ({
+        index,
+        size: Number(await connection.send('ZCARD', [`${tag}:${index}`], true)),
+      })),
+    )
+    const narrowest = sized.toSorted((a, b) => a.size - b.size)[0]?.index ?? all
+    const timeless = created_at === undefined && attempted_at === undefined && scheduled_at === undefined
+    return listed(narrowest, timeless && indexes.length <= 1, (attempt) => isAttemptListed(attempt, query))
+  }
+
+  return {
+    async load(ids) {
+      const deliveries: Delivery[] = []
+      for (const part of chunks(ids, 100)) {
+        for (const row of rowsOf(await run(connection, load, tag, part), 5)) {
+          const [workspaceId, revision, planned, event, data] = row as [string, string, string, string, string]
+          deliveries.push({
+            workspaceId,
+            revision: Number(revision),
+            attempt: JSON.parse(planned) as NewAttempt, // written by ingest, settle or add
+            event: event === '' ? null : eventOf(event, data),
+          })
+        }
+      }
+      return deliveries
+    },
+
+    async settle(settlements, { enqueue }) {
+      const settled = await settleAll(connection, tag, settlements, enqueue)
+      if (enqueue && settlements.some(({ next }) => next !== null)) announce()
+      return settled
+    },
+
+    async add(workspaceId, attempts, { enqueue }) {
+      const there: boolean[] = []
+      for (const part of chunks(attempts)) {
+        const args = part.flatMap((attempt) => [attempt.event_id, ...attemptArgs(attempt)])
+        const reply = await run(connection, add, tag, [workspaceId, enqueue ? 1 : 0, ...args])
+        there.push(...reply.map((answer) => answer === '1'))
+      }
+      if (enqueue && attempts.length > 0) announce()
+      return there
+    },
+
+    async get(workspaceId, id) {
+      const fields = await run(connection, get, tag, [workspaceId, id])
+      return fields.length === 0 ? null : parseAttempt(fields)
+    },
+
+    async list(workspaceId, query) {
+      return pageOf(await candidates(workspaceId, query), query)
+    },
+
+    async overdue({ before, after, limit }) {
+      const jobs: Job[] = []
+      let position: readonly (string | number)[] = after ?? ['', '']
+      while (jobs.length < limit) {
+        const wanted = Math.min(limit - jobs.length, 250)
+        const rows = rowsOf(await run(connection, overdue, tag, [before, ...position, wanted]), 3)
+        for (const [id, due, group] of rows as readonly [string, string, string][]) {
+          if (group !== '') jobs.push({ id, group, due_at: Number(due) })
+          position = [due, id]
+        }
+        if (rows.length < wanted) break
+      }
+      return jobs
+    },
+
+    async undelivered(workspaceId, query) {
+      const { status, event_types, endpoint_id, created_at, after, limit } = query
+      const room = await roomOf(connection, tag, workspaceId)
+      const ended = listed(
+        `room:${room}:attempts:undelivered`,
+        false,
+        (attempt) =>
+          (status === undefined || attempt.status === status) &&
+          (endpoint_id === undefined || attempt.endpoint_id === endpoint_id) &&
+          inRange(attempt.created_at, created_at),
+      )
+      const found: Undelivered[] = []
+      for await (const batch of ended.walk(after, true, limit, 0)) {
+        for (const part of chunks(batch, 100)) {
+          const ids = part.map(({ id }) => id)
+          const types = new Map(rowsOf(await run(connection, newest, tag, ids), 2) as readonly [string, string][])
+          for (const { id, event_id, endpoint_id } of part) {
+            const type = types.get(id)
+            if (type === undefined || (event_types !== undefined && !event_types.includes(type))) continue
+            if (found.length < limit) found.push({ attemptId: id, event_id, endpoint_id })
+          }
+        }
+        if (found.length >= limit) break
+      }
+      return found
+    },
+
+    tallies: (since) => readTallies(connection, tag, since),
+  }
+}
+
+function parseAttempt([status, plannedJson, endedJson, detailsJson = '']: readonly string[]): StoredAttempt {
+  const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
+  const open: Ended = {
+    attempted_at: null,
+    exhausted: false,
+    error_code: null,
+    error_message: null,
+    request: null,
+    response: null,
+    updated_at: planned.created_at,
+  }
+  const ended = endedJson === '' ? open : (JSON.parse(endedJson!) as Ended) // written by settle
+  const details = detailsJson === '' ? null : (JSON.parse(detailsJson) as Details) // written by settle
+  return {
+    ...planned,
+    ...ended,
+    status: status as StoredStatus, // likewise
+    request: ended.request && { ...ended.request, ...details?.request },
+    response: ended.response && { ...ended.response, ...details?.response },
+  }
+}

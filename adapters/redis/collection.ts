@@ -1,0 +1,86 @@
+import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage.ts'
+import type { Connection } from './client.ts'
+import { isRowListed } from './filters.ts'
+import { type Listing, listing, pageOf } from './page.ts'
+import { type Kind, planFor, type Rows, writePlan } from './plan.ts'
+import { roomFunctions } from './room-script.ts'
+import { run, script } from './scripts.ts'
+
+/** The fields of a configuration row that make what is handed out. */
+export const rowFields = ['revision', 'row', 'disabled_at'] as const
+
+/** ARGV: workspace, collection, id. Answers the fields, or nothing. */
+const get = script(
+  `${roomFunctions}
+local row = redis.call('HMGET', tag .. ':' .. ARGV[2] .. ':' .. ARGV[3], 'room', 'revision', 'row', 'disabled_at')
+if not row[1] or row[1] ~= roomOf(ARGV[1]) then return {} end
+return { row[2], row[3], row[4] or '' }`,
+  { again: true },
+)
+
+/** The room of a workspace, or null. */
+export async function roomOf(connection: Connection, tag: string, workspaceId: string): Promise<string | null> {
+  return (await connection.send('HGET', [`${tag}:workspaces:${workspaceId}`, 'room'], true)) as string | null // a string or nothing
+}
+
+/** Endpoints, sources or plugins. */
+export function redisCollection<K extends Kind>(
+  kind: K,
+  connection: Connection,
+  tag: string,
+): Collection<Rows[K], PluginQuery> {
+  return {
+    async insert(workspaceId, row) {
+      const answer = await writePlan(connection, tag, planFor(workspaceId, kind, [row], []), {
+        kind: 'new',
+        of: kind,
+        id: row.id,
+      })
+      // Only a guard that asks for a revision answers a conflict.
+      return answer as Exclude<typeof answer, 'conflict'>
+    },
+
+    async get(workspaceId, id) {
+      const fields = await run(connection, get, tag, [workspaceId, kind, id])
+      return fields.length === 0 ? null : parseRow<Rows[K]>(fields)
+    },
+
+    async list(workspaceId, query) {
+      const room = await roomOf(connection, tag, workspaceId)
+      const { limit: _l, page: _p, after: _a, before: _b, descending: _d, ...filters } = query
+      const rows: Listing<Rows[K]> = listing(connection, tag, {
+        index: `room:${room}:${kind}`,
+        exact: Object.values(filters).every((filter) => filter === undefined),
+        kind,
+        fields: rowFields,
+        parse(_id, fields) {
+          if (fields[1] === '') return null
+          const { row } = parseRow<Rows[K]>(fields)
+          return isRowListed(row, query) ? row : null
+        },
+      })
+      return pageOf(rows, query)
+    },
+
+    update(workspaceId, row, revision) {
+      return writePlan(connection, tag, planFor(workspaceId, kind, [row], []), {
+        kind: 'row',
+        of: kind,
+        id: row.id,
+        revision,
+      })
+    },
+
+    async delete(workspaceId, id) {
+      const plan = planFor(workspaceId, kind, [], [id])
+      return (await writePlan(connection, tag, plan, { kind: 'there', of: kind, id })) === 'written'
+    },
+  }
+}
+
+/** What storage disabled since the row was written is told by a field of its own. */
+export function parseRow<Row>([revision, json, disabledAt]: readonly string[]): Stored<Row> {
+  const row = JSON.parse(json!) as Row // written by a plan
+  const off = disabledAt === undefined || disabledAt === '' ? {} : { enabled: false, updated_at: Number(disabledAt) }
+  return { row: { ...row, ...off }, revision: Number(revision) }
+}

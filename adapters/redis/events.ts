@@ -1,0 +1,180 @@
+import type { EventQuery, Events, IngestAnswer, IngestEntry, NewAttempt } from '../../src/contracts/storage.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import { attemptFunctions } from './attempt-script.ts'
+import type { Connection } from './client.ts'
+import { roomOf } from './collection.ts'
+import { isEventListed } from './filters.ts'
+import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
+
+/** The most text that one run of a script is given, in UTF-16 units. */
+const textPerScript = 4 * 1024 * 1024
+
+/** An event without its data, of which it knows the size. */
+type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
+
+/**
+ * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
+ * created_at and the number of attempts, and of each of these id, endpoint, due, created, planned.
+ * Answers of each entry its kind, then row and data of the event that was there; of a rejected one the attempt's id.
+ */
+const ingest = script(
+  `${attemptFunctions}
+local touched = {}
+local function judge(i, attempts)
+  local workspace, revision, id, row, data, unique = unpack(ARGV, i, i + 5)
+  local room = roomOf(workspace)
+  if not room then return 'stale' end
+  local key = tag .. ':event:' .. id
+  local there = redis.call('HMGET', key, 'room', 'row', 'data')
+  if there[1] == room and there[2] == row and there[3] == data then return 'stored' end
+  local seen = unique == 'unique' and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6])
+  if seen then
+    return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. seen, 'row', 'data'))
+  end
+  if there[1] then return 'id_taken' end
+  if redis.call('HGET', tag .. ':room:' .. room, 'revision') ~= revision then return 'stale' end
+  for _, attempt in ipairs(attempts) do
+    if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then return 'rejected', attempt.id end
+  end
+  redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
+  redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
+  redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
+  if unique == 'unique' then
+    redis.call('HSET', key, 'unique_id', ARGV[i + 6])
+    redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], id)
+  end
+  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], id) end
+  for _, attempt in ipairs(attempts) do addAttempt(room, id, attempt, ARGV[1] == '1' and touched) end
+  return 'stored'
+end
+local reply, i = {}, 2
+while i <= #ARGV do
+  local attempts = {}
+  for n = 1, tonumber(ARGV[i + 9]) do attempts[n] = attemptAt(i + 5 + n * 5) end
+  local kind, row, data = judge(i, attempts)
+  reply[#reply + 1] = kind
+  reply[#reply + 1] = row or ''
+  reply[#reply + 1] = data or ''
+  i = i + 10 + #attempts * 5
+end
+placeAll(touched)
+return reply`,
+  { again: true },
+)
+
+/** ARGV: workspace, id. Answers row and data, or nothing. */
+const get = script(
+  `${attemptFunctions}
+local event = redis.call('HMGET', tag .. ':event:' .. ARGV[2], 'room', 'row', 'data')
+if not event[1] or event[1] ~= roomOf(ARGV[1]) then return {} end
+return { event[2], event[3] }`,
+  { again: true },
+)
+
+export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
+  const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<Row>> => {
+    const room = await roomOf(connection, tag, workspaceId)
+    const { event_type, unique_id, created_at, ingested_at } = query
+    const wanted = (row: Row) => (isEventListed(row, query) ? row : null)
+    if (unique_id !== undefined) {
+      const id = await connection.send('HGET', [`${tag}:room:${room}:unique-ids`, unique_id], true)
+      const json = typeof id === 'string' ? await connection.send('HGET', [`${tag}:event:${id}`, 'row'], true) : null
+      return listOf(typeof json === 'string' ? wanted(JSON.parse(json) as Row) : null) // written by ingest
+    }
+    return listing<Row>(connection, tag, {
+      index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
+      exact: created_at === undefined && ingested_at === undefined,
+      kind: 'event',
+      fields: ['row'],
+      parse: (_id, [json]) => (json === '' ? null : wanted(JSON.parse(json!) as Row)), // written by ingest
+    })
+  }
+
+  return {
+    async ingest(entries, { enqueue }) {
+      const encoder = new TextEncoder()
+      const answers: IngestAnswer[] = []
+      for (const part of batches(entries)) {
+        const args = part.flatMap((entry) => argsOf(entry, encoder))
+        const reply = await run(connection, ingest, tag, [enqueue ? 1 : 0, ...args])
+        for (const row of rowsOf(reply, 3)) answers.push(answerOf(row))
+      }
+      if (enqueue && entries.some(({ attempts }) => attempts.length > 0)) announce()
+      return answers
+    },
+
+    async get(workspaceId, id) {
+      const [row, data] = await run(connection, get, tag, [workspaceId, id])
+      return row === undefined ? null : eventOf(row, data!)
+    },
+
+    async list(workspaceId, query) {
+      const page = await pageOf(await candidates(workspaceId, query), query, ({ bytes }) => bytes)
+      const data = await Promise.all(
+        page.rows.map(({ id }) => connection.send('HGET', [`${tag}:event:${id}`, 'data'], true)),
+      )
+      // An event purged between the two reads is left out.
+      const rows = page.rows.flatMap(({ bytes: _, ...event }, i) => {
+        const text = data[i]
+        return typeof text === 'string' ? [inOrder(event, text)] : []
+      })
+      return { ...page, rows }
+    },
+  }
+}
+
+/** The five arguments of an attempt. */
+export function attemptArgs(attempt: NewAttempt): readonly (string | number)[] {
+  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
+  const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
+  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned)]
+}
+
+/** An event from its row as stored, and its data. */
+export function eventOf(json: string, data: string): StoredEvent {
+  const { bytes: _, ...event } = JSON.parse(json) as Row // written by ingest
+  return inOrder(event, data)
+}
+
+function inOrder({ id, event_type, ...rest }: Omit<StoredEvent, 'data'>, data: string): StoredEvent {
+  return { id, event_type, data, ...rest }
+}
+
+function argsOf({ workspaceId, revision, event, attempts }: IngestEntry, encoder: TextEncoder): (string | number)[] {
+  const { id, event_type, data, ingested_at, unique_id, created_at, updated_at } = event
+  const bytes = encoder.encode(data).byteLength
+  const row = JSON.stringify({ id, event_type, ingested_at, unique_id, created_at, updated_at, bytes } satisfies Row)
+  const unique = unique_id === null ? ['', ''] : ['unique', unique_id]
+  const head = [workspaceId, revision, id, row, data, ...unique, event_type, created_at, attempts.length]
+  return [...head, ...attempts.flatMap(attemptArgs)]
+}
+
+function answerOf([kind, row, data]: readonly string[]): IngestAnswer {
+  switch (kind) {
+    case 'duplicate':
+      return { kind, event: eventOf(row!, data!) }
+    case 'rejected':
+      return { kind, cause: new Error(`attempt id ${row} is taken`) }
+    default:
+      return { kind: kind as 'stored' | 'id_taken' | 'stale' } // the rest of what the script says
+  }
+}
+
+/** Parts of a batch that fit one run each; an entry is never split. */
+function batches(entries: readonly IngestEntry[]): readonly (readonly IngestEntry[])[] {
+  const parts: IngestEntry[][] = []
+  let rows = Infinity
+  let text = Infinity
+  for (const entry of entries) {
+    rows += 1 + entry.attempts.length
+    text += entry.event.data.length
+    if (rows > entriesPerScript || text > textPerScript) {
+      parts.push([])
+      rows = 1 + entry.attempts.length
+      text = entry.event.data.length
+    }
+    parts.at(-1)!.push(entry)
+  }
+  return parts
+}

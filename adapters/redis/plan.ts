@@ -1,0 +1,197 @@
+import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { Endpoint } from '../../src/schema/endpoint.ts'
+import type { Plugin } from '../../src/schema/plugin.ts'
+import type { Source } from '../../src/schema/source.ts'
+import type { Connection } from './client.ts'
+import { roomFunctions } from './room-script.ts'
+import { run, script } from './scripts.ts'
+
+export interface Rows {
+  endpoints: Endpoint
+  sources: Source
+  plugins: Plugin
+}
+export type Kind = keyof Rows
+type Key = Readonly<Record<string, string>>
+
+/** What must hold before a plan is looked at. */
+export type Guard =
+  | { readonly kind: 'new'; readonly of: Kind; readonly id: string }
+  | { readonly kind: 'row'; readonly of: Kind; readonly id: string; readonly revision: number }
+  | { readonly kind: 'there'; readonly of: Kind; readonly id: string }
+  | { readonly kind: 'workspace'; readonly revision: number }
+
+/**
+ * Every write of configuration: a plan, judged on the state after all of it, then written whole or not at all.
+ *
+ * ARGV: workspace; the guard's kind, collection, id and revision; then of each row nine: "put" or "remove", collection, id,
+ * and for a put row, unique keys (both JSON), enabled, url, endpoint_id, source_id.
+ * Answers "written", "missing", "conflict"; or "unique" or "owner" with the numbers of the put and of its key, 0 being the id.
+ */
+const write = script(
+  `${roomFunctions}
+local workspace, guard, guarded, guardedId, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
+local room = roomOf(workspace)
+if guard == 'workspace' then
+  if not room or redis.call('HGET', tag .. ':room:' .. room, 'revision') ~= revision then return { 'conflict' } end
+else
+  if not room then return { 'missing' } end
+  local there = redis.call('HMGET', tag .. ':' .. guarded .. ':' .. guardedId, 'room', 'revision')
+  if guard == 'new' then
+    if there[1] then return { 'unique', '1', '0' } end
+  else
+    if there[1] ~= room then return { 'missing' } end
+    if guard == 'row' and there[2] ~= revision then return { 'conflict' } end
+  end
+end
+
+local puts = {}
+local put = { endpoints = {}, sources = {}, plugins = {} }
+local removed = { endpoints = {}, sources = {}, plugins = {} }
+for i = 6, #ARGV, 9 do
+  local kind, id = ARGV[i + 1], ARGV[i + 2]
+  if ARGV[i] == 'remove' then
+    removed[kind][id] = true
+  else
+    put[kind][id] = true
+    puts[#puts + 1] = {
+      kind = kind, id = id, row = ARGV[i + 3], keyText = ARGV[i + 4], keys = cjson.decode(ARGV[i + 4]), enabled = ARGV[i + 5],
+      url = ARGV[i + 6], endpoints = ARGV[i + 7], sources = ARGV[i + 8],
+    }
+  end
+end
+
+local function isOurs(kind, id)
+  return redis.call('HGET', tag .. ':' .. kind .. ':' .. id, 'room') == room
+end
+for _, kind in ipairs({ 'endpoints', 'sources' }) do
+  for id in pairs(removed[kind]) do
+    if isOurs(kind, id) then
+      for _, plugin in ipairs(redis.call('SMEMBERS', tag .. ':plugins-of:' .. kind .. ':' .. id)) do
+        removed.plugins[plugin] = true
+      end
+    end
+  end
+end
+
+local function clash(kind)
+  local claimed = {}
+  for number, row in ipairs(puts) do
+    if row.kind == kind then
+      local there = redis.call('HGET', tag .. ':' .. kind .. ':' .. row.id, 'room')
+      if there and there ~= room then return { 'unique', tostring(number), '0' } end
+      for n, key in ipairs(row.keys) do
+        local holder = redis.call('HGET', tag .. ':holders', key)
+        local free = not holder or ((put[kind][holder] or removed[kind][holder]) and isOurs(kind, holder))
+        if claimed[key] or not free then return { 'unique', tostring(number), tostring(n) } end
+        claimed[key] = true
+      end
+    end
+  end
+end
+local function orphan()
+  for number, row in ipairs(puts) do
+    for _, kind in ipairs({ 'endpoints', 'sources' }) do
+      local owner = row[kind]
+      if owner ~= '' and not put[kind][owner] and (removed[kind][owner] or not isOurs(kind, owner)) then
+        return { 'owner', tostring(number) }
+      end
+    end
+  end
+end
+local violation = clash('endpoints') or clash('sources') or orphan() or clash('plugins')
+if violation then return violation end
+
+local now, routesChanged = raise(room, workspace), false
+for _, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
+  for id in pairs(removed[kind]) do routesChanged = forget(room, kind, id) or routesChanged end
+  -- What is replaced lets go of its keys first, so that two rows may swap them.
+  for id in pairs(put[kind]) do routesChanged = forget(room, kind, id) or routesChanged end
+end
+for _, row in ipairs(puts) do
+  local key = tag .. ':' .. row.kind .. ':' .. row.id
+  redis.call('HSET', key, 'room', room, 'revision', now, 'row', row.row, 'keys', row.keyText, 'enabled', row.enabled)
+  redis.call('ZADD', tag .. ':room:' .. room .. ':' .. row.kind, 0, row.id)
+  for _, held in ipairs(row.keys) do redis.call('HSET', tag .. ':holders', held, row.id) end
+  if row.url ~= '' then redis.call('HSET', key, 'url', row.url) end
+  if row.endpoints ~= '' then
+    redis.call('HSET', key, 'endpoint_id', row.endpoints)
+    redis.call('SADD', tag .. ':plugins-of:endpoints:' .. row.endpoints, row.id)
+  end
+  if row.sources ~= '' then
+    redis.call('HSET', key, 'source_id', row.sources)
+    redis.call('SADD', tag .. ':plugins-of:sources:' .. row.sources, row.id)
+  end
+  if row.kind == 'sources' and row.enabled == '1' then
+    redis.call('ZADD', tag .. ':routes', 0, row.id)
+    routesChanged = true
+  end
+end
+if routesChanged then raiseRoutes() end
+return { 'written' }`,
+  { again: false },
+)
+
+/** Writes a plan in one step, if its guard holds. */
+export async function writePlan(
+  connection: Connection,
+  tag: string,
+  plan: ConfigPlan,
+  guard: Guard,
+): Promise<'written' | 'missing' | 'conflict' | Violation> {
+  const puts: { readonly row: Rows[Kind]; readonly keys: readonly Key[] }[] = []
+  const args: (string | number)[] = [plan.workspaceId, guard.kind]
+  args.push(...('of' in guard ? [guard.of, guard.id] : ['', '']), 'revision' in guard ? guard.revision : '')
+  for (const kind of ['endpoints', 'sources', 'plugins'] as const) {
+    for (const id of plan[kind].remove) args.push('remove', kind, id, '', '', '', '', '', '')
+    for (const row of plan[kind].put) {
+      const keys = keysOf(plan.workspaceId, kind, row)
+      puts.push({ row, keys })
+      args.push(
+        'put',
+        kind,
+        row.id,
+        JSON.stringify(row),
+        JSON.stringify(keys.map((key) => JSON.stringify([kind, key]))),
+      )
+      args.push(row.enabled ? 1 : 0, 'request' in row ? row.request.url : '')
+      args.push(...('endpoint_id' in row ? [row.endpoint_id ?? '', row.source_id ?? ''] : ['', '']))
+    }
+  }
+  const [answer, put, key] = await run(connection, write, tag, args)
+  if (answer === 'written' || answer === 'missing' || answer === 'conflict') return answer
+  const { row, keys } = puts[Number(put) - 1]! // the script numbers what it was given
+  if (answer === 'unique') return { kind: 'unique', key: keys[Number(key) - 1] ?? { id: row.id } }
+  const { endpoint_id, source_id } = row as Plugin // others have no owner
+  return endpoint_id === null
+    ? { kind: 'foreign_key', key: { source_id: source_id! }, references: 'sources' }
+    : { kind: 'foreign_key', key: { endpoint_id }, references: 'endpoints' }
+}
+
+/** A plan for one row, or one deletion. */
+export function planFor<K extends Kind>(
+  workspaceId: string,
+  kind: K,
+  put: readonly Rows[K][],
+  remove: readonly string[],
+): ConfigPlan {
+  const nothing = { put: [], remove: [] }
+  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove } }
+}
+
+/** The unique keys that a row holds, as messages show them. */
+function keysOf(workspaceId: string, kind: Kind, row: Rows[Kind]): Key[] {
+  if ('endpoint_id' in row) {
+    const { name, endpoint_id, source_id } = row
+    return [
+      ...(endpoint_id === null ? [] : [{ endpoint_id, name }]),
+      ...(source_id === null ? [] : [{ source_id, name }]),
+    ]
+  }
+  const keys: Key[] = row.name === null ? [] : [{ ws_id: workspaceId, name: row.name }]
+  if (kind === 'sources' && row.enabled && 'async' in row) {
+    const { path, methods } = row.config.http
+    for (const method of new Set(methods)) keys.push({ method, path })
+  }
+  return keys
+}

@@ -1,0 +1,80 @@
+import type { Storage } from '../../src/contracts/storage.ts'
+import { attemptFunctions } from './attempt-script.ts'
+import type { Connection } from './client.ts'
+import { run, script } from './scripts.ts'
+
+/**
+ * An event goes after its attempts. Deleted workspaces come first.
+ *
+ * ARGV: eventsBefore or '', attemptsBefore or '', how many. Answers how many rows went.
+ */
+const purge = script(
+  `${attemptFunctions}
+local limit, gone = tonumber(ARGV[3]), 0
+
+local function removeAttempt(id)
+  local key = tag .. ':attempt:' .. id
+  local room, event, endpoint, status = unpack(redis.call('HMGET', key, 'room', 'event', 'endpoint', 'status'))
+  local index = tag .. ':room:' .. room .. ':attempts'
+  redis.call('DEL', key)
+  redis.call('ZREM', index, id)
+  redis.call('ZREM', index .. ':endpoint:' .. endpoint, id)
+  redis.call('ZREM', index .. ':status:' .. status, id)
+  redis.call('ZREM', index .. ':undelivered', id)
+  redis.call('ZREM', tag .. ':event:' .. event .. ':attempts', id)
+  if status == 'OPEN' then
+    redis.call('ZREM', tag .. ':open', id)
+    noLongerOpen(event)
+  else
+    redis.call('ZREM', tag .. ':finished', id)
+  end
+  gone = gone + 1
+end
+
+local function removeEvent(id)
+  local key = tag .. ':event:' .. id
+  for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, limit - gone - 1)) do removeAttempt(attempt) end
+  if gone == limit then return end
+  local room, type, unique = unpack(redis.call('HMGET', key, 'room', 'type', 'unique_id'))
+  redis.call('DEL', key)
+  redis.call('ZREM', tag .. ':room:' .. room .. ':events', id)
+  redis.call('ZREM', tag .. ':room:' .. room .. ':events:type:' .. type, id)
+  redis.call('ZREM', tag .. ':idle', id)
+  if unique then redis.call('HDEL', tag .. ':room:' .. room .. ':unique-ids', unique) end
+  gone = gone + 1
+end
+
+-- Takes the first of a sorted set as long as there is one and the limit is not reached.
+local function each(index, before, remove)
+  while gone < limit do
+    local first = redis.call('ZRANGEBYSCORE', index, '-inf', before, 'LIMIT', 0, 1)[1]
+    if not first then return end
+    remove(first)
+  end
+end
+
+each(tag .. ':condemned', '+inf', function(room)
+  each(tag .. ':room:' .. room .. ':events', '+inf', removeEvent)
+  if gone < limit then redis.call('ZREM', tag .. ':condemned', room) end
+end)
+if ARGV[1] ~= '' then each(tag .. ':idle', '(' .. ARGV[1], removeEvent) end
+if ARGV[2] ~= '' then each(tag .. ':finished', '(' .. ARGV[2], removeAttempt) end
+return { tostring(gone) }`,
+  { again: true },
+)
+
+/** Rows that one run removes; each is in up to eight sorted sets. */
+const rowsPerScript = 100
+
+export function redisPurge(connection: Connection, tag: string): Storage['purge'] {
+  return async ({ eventsBefore, attemptsBefore, limit }) => {
+    let gone = 0
+    while (gone < limit) {
+      const wanted = Math.min(limit - gone, rowsPerScript)
+      const [count] = await run(connection, purge, tag, [eventsBefore ?? '', attemptsBefore ?? '', wanted])
+      gone += Number(count)
+      if (Number(count) < wanted) break
+    }
+    return gone
+  }
+}

@@ -1,0 +1,129 @@
+import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage.ts'
+import { attemptFunctions } from './attempt-script.ts'
+import type { Connection } from './client.ts'
+import { attemptArgs } from './events.ts'
+import { chunks, rowsOf, run, script } from './scripts.ts'
+
+/** The part of an ended attempt that lists show. */
+export type Ended = Pick<
+  StoredAttempt,
+  'attempted_at' | 'exhausted' | 'error_code' | 'error_message' | 'request' | 'response' | 'updated_at'
+>
+type Part = { readonly headers: Readonly<Record<string, string>> | null; readonly body: string | null }
+/** The part that lists leave out. */
+export interface Details {
+  readonly request: Part | null
+  readonly response: Part | null
+}
+
+/**
+ * The follow-up comes before the end, so that the event is never without an open attempt in between.
+ *
+ * ARGV: whether to enqueue; then of each settlement eighteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
+ * job and token of the claim or both '', what the tally counts under or '', "disable" or '', url, "next" or '', and id, endpoint, due,
+ * created, planned of the follow-up. Answers settled and disabled of each.
+ */
+const settle = script(
+  `${attemptFunctions}
+local touched, enqueue, reply = {}, ARGV[1] == '1', {}
+
+local function tally(minute, field, failed)
+  local key = tag .. ':tally:' .. minute
+  redis.call('HINCRBY', key, 't' .. field, 1)
+  if failed then redis.call('HINCRBY', key, 'f' .. field, 1) end
+  if redis.call('ZADD', tag .. ':tallies', minute, minute) == 1 then
+    local old = redis.call('ZRANGEBYSCORE', tag .. ':tallies', '-inf', '(' .. string.format('%.0f', minute - 10080), 'LIMIT', 0, 100)
+    for _, each in ipairs(old) do
+      redis.call('DEL', tag .. ':tally:' .. each)
+      redis.call('ZREM', tag .. ':tallies', each)
+    end
+  end
+end
+
+local function disable(room, workspace, endpoint, url, at)
+  local key = tag .. ':endpoints:' .. endpoint
+  local row = redis.call('HMGET', key, 'room', 'enabled', 'url')
+  if row[1] ~= room or row[2] ~= '1' or row[3] ~= url then return false end
+  redis.call('HSET', key, 'enabled', '0', 'disabled_at', at, 'revision', raise(room, workspace))
+  return true
+end
+
+for i = 2, #ARGV, 18 do
+  local workspace, id, status, ended, details, at, undelivered = unpack(ARGV, i, i + 6)
+  if enqueue and ARGV[i + 7] ~= '' then completeJob(ARGV[i + 7], ARGV[i + 8], touched) end
+  local key = tag .. ':attempt:' .. id
+  local room, was, event, endpoint, due, created =
+    unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
+  local settled, disabled = was == 'OPEN' and nameOf(room) == workspace, false
+  if settled then
+    if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
+      addAttempt(room, event, attemptAt(i + 13), enqueue and touched)
+    end
+    redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
+    local index = tag .. ':room:' .. room .. ':attempts'
+    redis.call('ZREM', index .. ':status:OPEN', id)
+    redis.call('ZADD', index .. ':status:' .. status, 0, id)
+    if undelivered ~= '' then redis.call('ZADD', index .. ':undelivered', 0, id) end
+    redis.call('ZREM', tag .. ':open', id)
+    redis.call('ZADD', tag .. ':finished', created, id)
+    noLongerOpen(event)
+    if ARGV[i + 9] ~= '' then tally(math.floor(tonumber(at) / 60000), ARGV[i + 9], status == 'FAILED') end
+    disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
+  end
+  reply[#reply + 1] = settled and '1' or '0'
+  reply[#reply + 1] = disabled and '1' or '0'
+end
+placeAll(touched)
+return reply`,
+  { again: true },
+)
+
+/** Half of what other scripts are given, since a settlement may write two attempts. */
+const settlementsPerScript = 250
+
+export async function settleAll(
+  connection: Connection,
+  tag: string,
+  settlements: readonly Settlement[],
+  enqueue: boolean,
+): Promise<readonly Settled[]> {
+  const settled: Settled[] = []
+  for (const part of chunks(settlements, settlementsPerScript)) {
+    const reply = await run(connection, settle, tag, [enqueue ? 1 : 0, ...part.flatMap(argsOf)])
+    for (const row of rowsOf(reply, 2)) settled.push({ settled: row[0] === '1', disabled: row[1] === '1' })
+  }
+  return settled
+}
+
+function argsOf(settlement: Settlement): readonly (string | number)[] {
+  const { workspaceId, attempt, status, request, response, settled_at, exhausted, claim, disable, next } = settlement
+  const { attempted_at, error_code, error_message } = settlement
+  const without = { headers: null, body: null }
+  const ended: Ended = {
+    attempted_at,
+    exhausted,
+    error_code,
+    error_message,
+    request: request && { ...request, ...without },
+    response: response && { ...response, ...without },
+    updated_at: settled_at,
+  }
+  const details: Details = {
+    request: request && { headers: request.headers, body: request.body },
+    response: response && { headers: response.headers, body: response.body },
+  }
+  const undelivered = status === 'CANCELED' || (status === 'FAILED' && exhausted)
+  return [
+    workspaceId,
+    attempt.id,
+    status,
+    JSON.stringify(ended),
+    JSON.stringify(details),
+    settled_at,
+    undelivered ? 'undelivered' : '',
+    ...(claim === null ? ['', ''] : [claim.id, claim.token]),
+    settlement.tally ? JSON.stringify([workspaceId, attempt.endpoint_id]) : '',
+    ...(disable === null ? ['', ''] : ['disable', disable.url]),
+    ...(next === null ? ['', '', '', '', '', ''] : ['next', ...attemptArgs(next)]),
+  ]
+}
