@@ -1,6 +1,6 @@
 import { listParameters, type Parameters } from '../schema/page.ts'
 import { componentSchemas, leafSchema } from './openapi-schemas.ts'
-import { type Route, routes } from './routes.ts'
+import type { Route } from './routes.ts'
 
 type Json = Readonly<Record<string, unknown>>
 
@@ -63,11 +63,11 @@ const descriptions: Readonly<Record<string, Description>> = {
 let described: Json | undefined
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
-export function openapi(): Json {
-  return (described ??= describe())
+export function openapi(routes: readonly Route[]): Json {
+  return (described ??= describe(routes))
 }
 
-function describe(): Json {
+function describe(routes: readonly Route[]): Json {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     const path = fullPath(route)

@@ -151,7 +151,7 @@ const about = [
   route(false, 'GET', '/', 'version', async () => json(200, { version, message: 'Welcome to Posthorn' })),
   route(false, 'GET', '/openapi.json', 'openapi', async () => {
     const { openapi } = await import('./openapi.ts')
-    return json(200, openapi())
+    return json(200, openapi(routes))
   }),
 ]
 
