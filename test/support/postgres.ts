@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import pg from 'pg'
+import { Client } from 'pg'
 
 export interface TestPostgres {
   /** Null where there is no server: then tests run on PGlite, which is one backend. */
@@ -93,7 +93,7 @@ export async function freePort(): Promise<number> {
 /** Waits until the server takes connections. */
 async function answering(url: string, exitCode: () => number | null): Promise<void> {
   for (let tries = 1; ; tries++) {
-    const client = new pg.Client(url)
+    const client = new Client(url)
     try {
       await client.connect()
       return await client.end()

@@ -1,0 +1,221 @@
+import type { Attempts, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage.ts'
+import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
+import type { Row } from './clients.ts'
+import { type Database, json, number, numberOrNull } from './database.ts'
+import { newAttempt, opened } from './opened.ts'
+import { equals, pageOf, within } from './page.ts'
+import { eventOf } from './rows.ts'
+import { settle } from './settle.ts'
+import { all, nothing, raw, sql } from './sql.ts'
+import type { Announce } from './wake.ts'
+
+const attemptColumns = raw(
+  `a.id, a.event_id, a.endpoint_id, a.attempt_number, a.trigger_mode, a.scheduled_at, a.created_at`,
+)
+const outcomeColumns = raw(`o.status, o.exhausted, o.attempted_at, o.settled_at, o.error_code, o.error_message,
+  o.request_method, o.request_url, o.request_from_event, o.response_status, o.response_latency`)
+const capturedColumns = raw('o.request_headers, o.request_body, o.response_headers, o.response_body')
+
+export function postgresAttempts(db: Database, announce: Announce): Attempts {
+  const { run, ask, t } = db
+  return {
+    async load(ids) {
+      const rows = await run(sql`
+        select w.id as workspace_id, w.revision, ${attemptColumns}, e.event_type, e.data, e.ingested_at, e.unique_id,
+          e.created_at as event_created_at, e.updated_at as event_updated_at
+        from ${t.open_attempts} o
+        join ${t.workspaces} w on w.key = o.workspace
+        join ${t.attempts} a on a.id = o.id
+        join ${t.events} e on e.id = a.event_id
+        where o.id = any(${ids}::text[])`)
+      const deliveries = new Map(
+        rows.map((row) => [
+          row['id'] as string,
+          {
+            workspaceId: row['workspace_id'] as string,
+            revision: number(row['revision']),
+            attempt: plannedOf(row),
+            event: eventOf({
+              ...row,
+              id: row['event_id'],
+              created_at: row['event_created_at'],
+              updated_at: row['event_updated_at'],
+            }),
+          },
+        ]),
+      )
+      return ids.flatMap((id) => deliveries.get(id) ?? [])
+    },
+
+    async settle(settlements, { enqueue }) {
+      const answers = await settle(db, settlements, enqueue)
+      const disabled = settlements.filter((_, i) => answers[i]?.disabled)
+      await announce(...disabled.map(({ workspaceId }) => ({ workspaceId })))
+      return answers
+    },
+
+    async add(workspaceId, attempts, { enqueue }) {
+      if (attempts.length === 0) return []
+      const rows = await run(sql`
+        with given as (
+          select * from jsonb_to_recordset(${json(attempts)}::text::jsonb) as g (${newAttempt})
+        ),
+        -- A purge may not take an event while an attempt is added to it.
+        kept as materialized (
+          select e.id, e.workspace from ${t.events} e join ${t.workspaces} w on w.key = e.workspace
+          where w.id = ${workspaceId}::text and e.id in (select event_id from given)
+          order by e.id for key share of e
+        ),
+        ${opened(db, sql`select distinct on (g.id) g.*, k.workspace from given g join kept k on k.id = g.event_id`, enqueue)}
+        select id from made`)
+      const made = new Set(rows.map((row) => row['id']))
+      const left = attempts.map(({ id }) => id).filter((id) => !made.has(id))
+      if (left.length > 0) {
+        const there = await run(sql`
+          select a.id from ${t.attempts} a join ${t.workspaces} w on w.key = a.workspace
+          where w.id = ${workspaceId}::text and a.id = any(${left}::text[])`)
+        for (const row of there) made.add(row['id'])
+      }
+      if (enqueue && rows.length > 0) await announce('jobs')
+      return attempts.map(({ id }) => made.has(id))
+    },
+
+    async get(workspaceId, id) {
+      const [row] = await run(sql`
+        select ${attemptColumns}, ${outcomeColumns}, ${capturedColumns}
+        from ${t.attempts} a
+        join ${t.workspaces} w on w.key = a.workspace
+        left join ${t.outcomes} o on o.attempt_id = a.id
+        where w.id = ${workspaceId}::text and a.id = ${id}::text`)
+      return row === undefined ? null : attemptOf(row)
+    },
+
+    list(workspaceId, query) {
+      const { status } = query
+      const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
+      const finished = status !== undefined && status !== 'OPEN'
+      return pageOf(
+        db,
+        {
+          columns: sql`${attemptColumns}, ${outcomeColumns}`,
+          from: sql`${t.attempts} a
+            ${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id
+            ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
+          where: all([
+            sql`a.workspace = ${workspace}`,
+            ...(finished ? [sql`o.workspace = ${workspace} and o.status = ${status}::text`] : []),
+            ...equals(raw('a.event_id'), query.event_id),
+            ...equals(raw('a.endpoint_id'), query.endpoint_id),
+            ...within(raw('a.created_at'), query.created_at),
+            ...within(raw('a.scheduled_at'), query.scheduled_at),
+            ...within(raw('o.attempted_at'), query.attempted_at),
+          ]),
+          id: raw('a.id'),
+        },
+        query,
+        attemptOf,
+      )
+    },
+
+    async overdue({ before, after, limit }) {
+      const [at, id] = after ?? [Number.MIN_SAFE_INTEGER, '']
+      const rows = await run(sql`
+        select o.id, o.endpoint_id, o.scheduled_at from ${t.open_attempts} o join ${t.workspaces} w on w.key = o.workspace
+        where o.scheduled_at < ${before}::bigint and (o.scheduled_at, o.id) > (${at}::bigint, ${id}::text)
+        order by o.scheduled_at, o.id limit ${limit}::int`)
+      return rows.map((row) => ({
+        id: row['id'] as string,
+        group: row['endpoint_id'] as string,
+        due_at: number(row['scheduled_at']),
+      }))
+    },
+
+    async undelivered(workspaceId, { status, event_types, endpoint_id, created_at, after, limit }) {
+      const statuses = status === undefined ? ['FAILED', 'CANCELED'] : [status]
+      const rows = await ask(sql`
+        select a.id, a.event_id, a.endpoint_id
+        from ${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id join ${t.events} e on e.id = a.event_id
+        where o.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
+          and o.status = any(${statuses}::text[]) and (o.status = 'CANCELED' or o.exhausted)
+          and ${all([
+            ...(after === null ? [] : [sql`o.attempt_id > ${after}::text`]),
+            ...equals(raw('a.endpoint_id'), endpoint_id),
+            ...within(raw('a.created_at'), created_at),
+            ...(event_types === undefined ? [] : [sql`e.event_type = any(${event_types}::text[])`]),
+          ])}
+          and not exists (
+            select from ${t.attempts} later
+            where later.event_id = a.event_id and later.endpoint_id = a.endpoint_id and later.id > a.id
+          )
+        order by o.attempt_id limit ${limit}::int`)
+      return rows.map((row) => ({
+        attemptId: row['id'] as string,
+        event_id: row['event_id'] as string,
+        endpoint_id: row['endpoint_id'] as string,
+      }))
+    },
+
+    async tallies(since) {
+      const rows = await run(sql`
+        select w.id, c.endpoint_id, sum(c.total) as total, sum(c.failed) as failed
+        from ${t.tallies} c join ${t.workspaces} w on w.key = c.workspace
+        where c.minute >= ${Math.floor(since / 60_000)}::bigint
+        group by w.id, c.endpoint_id`)
+      return rows.map((row) => ({
+        workspaceId: row['id'] as string,
+        endpointId: row['endpoint_id'] as string,
+        total: number(row['total']),
+        failed: number(row['failed']),
+      }))
+    },
+  }
+}
+
+function plannedOf(row: Row): NewAttempt {
+  return {
+    id: row['id'] as string,
+    event_id: row['event_id'] as string,
+    endpoint_id: row['endpoint_id'] as string,
+    attempt_number: number(row['attempt_number']),
+    scheduled_at: number(row['scheduled_at']),
+    trigger_mode: row['trigger_mode'] as NewAttempt['trigger_mode'],
+    created_at: number(row['created_at']),
+  }
+}
+
+/** An attempt with its outcome, if there is one. Headers and bodies are null where they were not asked for. */
+function attemptOf(row: Row): StoredAttempt {
+  const status = (row['status'] ?? 'OPEN') as StoredStatus
+  return {
+    ...plannedOf(row),
+    status,
+    attempted_at: numberOrNull(row['attempted_at']),
+    exhausted: row['exhausted'] === true,
+    error_code: row['error_code'] as AttemptErrorCode | null,
+    error_message: row['error_message'] as string | null,
+    request:
+      row['request_method'] === null
+        ? null
+        : {
+            method: row['request_method'] as string,
+            url: row['request_url'] as string,
+            headers: headersOf(row['request_headers']),
+            body: (row['request_body'] ?? null) as string | null,
+            fromEvent: row['request_from_event'] === true,
+          },
+    response:
+      row['response_status'] === null
+        ? null
+        : {
+            status: number(row['response_status']),
+            latency: number(row['response_latency']),
+            headers: headersOf(row['response_headers']),
+            body: (row['response_body'] ?? null) as string | null,
+          },
+    updated_at: number(status === 'OPEN' ? row['created_at'] : row['settled_at']),
+  }
+}
+
+function headersOf(text: unknown): Readonly<Record<string, string>> | null {
+  return typeof text === 'string' ? (JSON.parse(text) as Record<string, string>) : null // as it was written
+}

@@ -1,0 +1,65 @@
+import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage.ts'
+import { type Database, number } from './database.ts'
+import { named, pageOf, equals } from './page.ts'
+import { change } from './plan.ts'
+import { type Kind, planFor, rowOf, type Rows } from './rows.ts'
+import { all, raw, sql } from './sql.ts'
+import type { Announce } from './wake.ts'
+
+/** Endpoints, sources or plugins. */
+export function postgresCollection<K extends Kind>(
+  kind: K,
+  db: Database,
+  announce: Announce,
+): Collection<Rows[K], PluginQuery> {
+  const { run, t } = db
+  const keyOf = (workspaceId: string) => sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
+
+  return {
+    insert: (workspaceId, row) =>
+      change(db, announce, planFor(workspaceId, kind, [row], []), (seen): Inserted | null => {
+        if (seen.revision === null) return 'missing'
+        return seen.rows[kind].has(row.id) ? { kind: 'unique', key: { id: row.id } } : null
+      }),
+
+    async get(workspaceId, id) {
+      const [row] = await run(sql`
+        select document, enabled, updated_at, revision from ${t[kind]}
+        where workspace = ${keyOf(workspaceId)} and id = ${id}::text`)
+      return row === undefined ? null : { row: rowOf(kind, row), revision: number(row['revision']) }
+    },
+
+    list: (workspaceId, query) =>
+      pageOf(
+        db,
+        {
+          columns: raw('id, document, enabled, updated_at'),
+          from: t[kind],
+          where: all([
+            sql`workspace = ${keyOf(workspaceId)}`,
+            ...named(query),
+            ...(query.enabled === undefined ? [] : [raw(query.enabled ? 'enabled' : 'not enabled')]),
+            ...(kind === 'plugins' ? equals(raw('endpoint_id'), query.endpoint_id) : []),
+            ...(kind === 'plugins' ? equals(raw('source_id'), query.source_id) : []),
+          ]),
+          id: raw('id'),
+        },
+        query,
+        (row) => rowOf(kind, row),
+      ),
+
+    update: (workspaceId, row, from) =>
+      change(db, announce, planFor(workspaceId, kind, [row], []), (seen) => {
+        const there = seen.rows[kind].get(row.id)
+        if (there === undefined || !there.mine) return 'missing'
+        return there.revision === from ? null : 'conflict'
+      }),
+
+    async delete(workspaceId, id) {
+      const answer = await change(db, announce, planFor(workspaceId, kind, [], [id]), (seen) =>
+        seen.rows[kind].get(id)?.mine === true ? null : ('missing' as const),
+      )
+      return answer === 'written'
+    },
+  }
+}

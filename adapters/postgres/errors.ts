@@ -1,0 +1,74 @@
+import { PosthornError } from '../../src/errors.ts'
+
+/** Lost or refused connections, by the codes of Node and of postgres.js. */
+const connection = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'ECONNABORTED',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+  'ENETUNREACH',
+  'EHOSTUNREACH',
+  'ETIMEDOUT',
+  'ENOENT',
+  'EPIPE',
+  'CONNECTION_CLOSED',
+  'CONNECTION_ENDED',
+  'CONNECTION_DESTROYED',
+  'CONNECT_TIMEOUT',
+])
+
+/** The same where pg gives no code. */
+const connectionText =
+  /Connection terminated|Connection ended|Client has encountered a connection error|Client was closed|not queryable|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end/
+
+/** Of the server: connection exceptions, out of resources, shut down or canceled, I/O; a standby; a schema that is not there. */
+const unavailableState = /^(08|53|57|58)|^(25006|42P01|42703|42883|3F000|3D000|28000|28P01)$/
+
+const missingSchema = new Set(['42P01', '42703', '42883', '3F000'])
+
+/** The SQLSTATE or driver code of an error. Bun.SQL puts the SQLSTATE into `errno`. */
+export function codeOf(error: unknown): string {
+  if (typeof error !== 'object' || error === null) return ''
+  const { code, errno } = error as { code?: unknown; errno?: unknown }
+  if (typeof errno === 'string' && /^[0-9A-Z]{5}$/.test(errno)) return errno
+  return typeof code === 'string' ? code : ''
+}
+
+/** Deadlock or serialization failure: nothing was written, and the same statement may succeed now. */
+export function isRetryable(error: unknown): boolean {
+  const code = codeOf(error)
+  return code === '40P01' || code === '40001'
+}
+
+/** A unique or foreign key was violated, which only a writer at the same moment can cause: all is looked at before. */
+export function isRace(error: unknown): boolean {
+  return /^2350[35]$/.test(codeOf(causeOf(error)))
+}
+
+/** The engine refuses what one of the values says: bad data (22), a constraint (23), a size (54). */
+export function isRefusal(error: unknown): boolean {
+  return /^(22|23|54)/.test(codeOf(causeOf(error)))
+}
+
+function causeOf(error: unknown): unknown {
+  return error instanceof PosthornError ? error.cause : error
+}
+
+/** Our own error for what a driver threw. The message holds no SQL; the cause is kept for the log. */
+export function translated(error: unknown, schema: string): PosthornError {
+  if (error instanceof PosthornError) return error
+  const code = codeOf(error)
+  if (missingSchema.has(code)) {
+    return new PosthornError('unavailable', `The schema "${schema}" is missing or old: run migrate()`, { cause: error })
+  }
+  const text = error instanceof Error ? error.message : ''
+  if (connection.has(code) || connectionText.test(text) || unavailableState.test(code)) {
+    return new PosthornError('unavailable', `PostgreSQL is not available${code === '' ? '' : ` (${code})`}`, {
+      cause: error,
+    })
+  }
+  return new PosthornError('internal', `PostgreSQL refused a statement${code === '' ? '' : ` (${code})`}`, {
+    cause: error,
+  })
+}

@@ -1,0 +1,206 @@
+import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import { PosthornError } from '../../src/errors.ts'
+import { isStorableJson } from '../../src/schema/leaf.ts'
+import type { Row } from './clients.ts'
+import { type Database, json, number } from './database.ts'
+import { isRefusal } from './errors.ts'
+import { eventColumns, eventOf } from './rows.ts'
+import { newAttempt, opened } from './opened.ts'
+import { raw, sql } from './sql.ts'
+import type { Announce } from './wake.ts'
+
+/** Stores events with their attempts and answers entry by entry. */
+export async function ingest(
+  db: Database,
+  announce: Announce,
+  entries: readonly IngestEntry[],
+  enqueue: boolean,
+): Promise<readonly IngestAnswer[]> {
+  const answers = new Map<IngestEntry, IngestAnswer>()
+  let waiting: readonly IngestEntry[] = entries.filter((entry) => {
+    if (isStorableJson(entry)) return true
+    answers.set(entry, { kind: 'rejected', cause: new Error('a text holds U+0000 or an unpaired surrogate') })
+    return false
+  })
+  // A statement takes an id and a unique id once: the first one to come. Those that repeat it are answered by it, or wait.
+  for (let rounds = 0; waiting.length > 0; rounds++) {
+    if (rounds > entries.length + 3) throw new PosthornError('unavailable', 'The events could not be stored')
+    const { first, repeats } = split(waiting)
+    for (const [entry, answer] of await round(db, first, enqueue)) answers.set(entry, answer)
+    for (const [entry, before] of repeats) {
+      const answer = repeated(entry, before, answers.get(before))
+      if (answer !== null) answers.set(entry, answer)
+    }
+    waiting = waiting.filter((entry) => !answers.has(entry))
+  }
+
+  if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
+    await announce('jobs')
+  }
+  return entries.map((entry) => answers.get(entry)!) // nobody waits any more
+}
+
+/** The first entries with their ids, and those that repeat an id of one of them. */
+function split(entries: readonly IngestEntry[]) {
+  const byKey = new Map<string, IngestEntry>()
+  const first: IngestEntry[] = []
+  const repeats: [entry: IngestEntry, before: IngestEntry][] = []
+  for (const entry of entries) {
+    const { id, unique_id } = entry.event
+    const keys = [json([id]), ...(unique_id === null ? [] : [json([entry.workspaceId, unique_id])])]
+    const before = keys.map((key) => byKey.get(key)).find((other) => other !== undefined)
+    if (before !== undefined) {
+      repeats.push([entry, before])
+      continue
+    }
+    for (const key of keys) byKey.set(key, entry)
+    first.push(entry)
+  }
+  return { first, repeats }
+}
+
+/** The answer to an entry that follows from the one to an earlier entry with its unique id; null when it does not. */
+function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer | undefined): IngestAnswer | null {
+  const { event, workspaceId } = entry
+  if (answer === undefined || before.workspaceId !== workspaceId) return null
+  if (answer.kind === 'stored' && isSame(before.event, event)) return answer
+  if (event.unique_id === null || event.unique_id !== before.event.unique_id || event.id === before.event.id)
+    return null
+  if (answer.kind === 'duplicate') return answer
+  return answer.kind === 'stored' ? { kind: 'duplicate', event: before.event } : null
+}
+
+/** One attempt at entries whose ids differ. Those it cannot answer, since others write the same just now, are left out. */
+async function round(
+  db: Database,
+  entries: readonly IngestEntry[],
+  enqueue: boolean,
+): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
+  let stored: ReadonlySet<unknown>
+  try {
+    stored = await store(db, entries, enqueue)
+  } catch (cause) {
+    if (db.bound || !isRefusal(cause)) throw cause
+    if (entries.length === 1) return [[entries[0]!, { kind: 'rejected', cause }]]
+    // The engine refuses the batch for one of its entries: halve it until that one stands alone.
+    const half = entries.length >> 1
+    return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
+  }
+  const rest = entries.filter((entry) => !stored.has(entry.event.id))
+  return [
+    ...entries.filter((entry) => stored.has(entry.event.id)).map((entry) => [entry, { kind: 'stored' }] as const),
+    ...(rest.length === 0 ? [] : await explain(db, rest)),
+  ]
+}
+
+/** Stores what nothing stands against, and answers the ids of these events. */
+async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean) {
+  const { run, t } = db
+  const events = entries.map(({ workspaceId, revision, event }) => ({ ...event, workspace_id: workspaceId, revision }))
+  const rows = await run(sql`
+    with planned as materialized (
+      select * from jsonb_to_recordset(${json(entries.flatMap(({ attempts }) => attempts))}::text::jsonb)
+        as a (${newAttempt})
+    ),
+    given as materialized (
+      select w.key as workspace, g.*
+      from jsonb_to_recordset(${json(events)}::text::jsonb)
+        as g (id text collate "C", workspace_id text collate "C", revision bigint, event_type text, data text,
+          unique_id text collate "C", ingested_at bigint, created_at bigint, updated_at bigint)
+      join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
+      where not exists (select from ${t.events} e where e.id = g.id)
+        and g.id <> all(array(select p.event_id from planned p join ${t.attempts} a on a.id = p.id))
+    ),
+    -- Whoever comes second at the same moment waits here, then finds it taken.
+    claimed as (
+      insert into ${t.unique_ids} (workspace, unique_id, event_id)
+      select workspace, unique_id, id from given where unique_id is not null order by workspace, unique_id
+      on conflict do nothing returning event_id
+    ),
+    stored as (
+      insert into ${t.events} (id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at)
+      select id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at from given
+      where unique_id is null or id in (select event_id from claimed) order by id
+      on conflict do nothing returning id, workspace
+    ),
+    ${opened(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue)}
+    select id from stored`)
+  return new Set(rows.map((row) => row['id']))
+}
+
+/** Says of entries that were not stored why not, in a statement that sees what others wrote meanwhile. */
+async function explain(
+  { run, t }: Database,
+  entries: readonly IngestEntry[],
+): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
+  const none = raw('null, null, null, null::bigint, null, null::bigint, null::bigint')
+  const given = sql`given as materialized (
+    select * from jsonb_to_recordset(${json(
+      entries.map(({ workspaceId, event, attempts }) => ({
+        id: event.id,
+        workspace_id: workspaceId,
+        unique_id: event.unique_id,
+        attempts: attempts.map(({ id }) => id),
+      })),
+    )}::text::jsonb) as g (id text collate "C", workspace_id text collate "C", unique_id text collate "C", attempts jsonb)
+  )`
+  const rows = await run(sql`
+    with ${given}
+    select g.id as entry, 'here' as what, w.revision, ${none} from given g join ${t.workspaces} w on w.id = g.workspace_id
+    union all
+    select g.id, 'there', w.revision, ${eventColumns}
+    from given g join ${t.events} e on e.id = g.id left join ${t.workspaces} w on w.key = e.workspace and w.id = g.workspace_id
+    union all
+    select g.id, 'seen', w.revision, ${eventColumns}
+    from given g join ${t.workspaces} w on w.id = g.workspace_id
+    join ${t.unique_ids} u on u.workspace = w.key and u.unique_id = g.unique_id
+    join ${t.events} e on e.id = u.event_id and e.workspace = u.workspace and e.unique_id = u.unique_id
+    union all
+    select g.id, 'attempt', null, a.id, ${raw('null, null, null::bigint, null, null::bigint, null::bigint')}
+    from given g cross join lateral jsonb_array_elements_text(g.attempts) p (id) join ${t.attempts} a on a.id = p.id`)
+
+  const of = new Map(entries.map(({ event }) => [event.id, new Map<unknown, Row>()]))
+  for (const row of rows) of.get(row['entry'] as string)!.set(row['what'], row) // entries were asked for by their ids
+  const answers = entries.flatMap((entry) => {
+    const answer = explained(entry, of.get(entry.event.id)!)
+    return answer === null ? [] : [[entry, answer] as const]
+  })
+  if (answers.length < entries.length) {
+    // A client's event id that another event took at the very moment leaves its unique id with no event: give it free.
+    await run(sql`
+      with ${given}
+      delete from ${t.unique_ids} u using given g join ${t.workspaces} w on w.id = g.workspace_id
+      where u.workspace = w.key and u.unique_id = g.unique_id and not exists (
+        select from ${t.events} e where e.id = u.event_id and e.workspace = u.workspace and e.unique_id = u.unique_id
+      )`)
+  }
+  return answers
+}
+
+/** Why an entry was not stored; null when nothing stands against it any more. */
+function explained({ event, revision }: IngestEntry, rows: ReadonlyMap<unknown, Row>): IngestAnswer | null {
+  const here = rows.get('here')
+  const there = rows.get('there')
+  const seen = rows.get('seen')
+  const attempt = rows.get('attempt')
+  if (here === undefined) return { kind: 'stale' }
+  if (there !== undefined && there['revision'] !== null && isSame(eventOf(there), event)) return { kind: 'stored' }
+  if (seen !== undefined) return { kind: 'duplicate', event: eventOf(seen) }
+  if (there !== undefined) return { kind: 'id_taken' }
+  if (number(here['revision']) !== revision) return { kind: 'stale' }
+  if (attempt === undefined) return null
+  return { kind: 'rejected', cause: new Error(`attempt id ${attempt['id'] as string} is taken`) }
+}
+
+/** Whether an event is the one that was stored, sent once more. */
+function isSame(stored: StoredEvent, event: StoredEvent): boolean {
+  return (
+    stored.id === event.id &&
+    stored.event_type === event.event_type &&
+    stored.data === event.data &&
+    stored.unique_id === event.unique_id &&
+    stored.ingested_at === event.ingested_at &&
+    stored.created_at === event.created_at
+  )
+}

@@ -1,0 +1,83 @@
+import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Row } from './clients.ts'
+import { type Database, json, number } from './database.ts'
+import { type Key, keysOf, keyText, type Seen } from './rules.ts'
+import { type Kind, kinds } from './rows.ts'
+import { type Sql, sql } from './sql.ts'
+
+/** Reads what a plan is judged by, in one statement. */
+export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen> {
+  const { workspaceId, endpoints, sources, plugins } = plan
+  const keys = kinds.flatMap((kind) =>
+    plan[kind].put.flatMap((row) => keysOf(workspaceId, kind, row).map((key) => ({ kind, ...key }))),
+  )
+  const ids: Record<Kind, readonly string[]> = {
+    endpoints: [...named(endpoints), ...plugins.put.flatMap((plugin) => plugin.endpoint_id ?? [])],
+    sources: [...named(sources), ...plugins.put.flatMap((plugin) => plugin.source_id ?? [])],
+    plugins: named(plugins),
+  }
+  const seen = (kind: Kind): Sql => sql`
+    select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as mine, k.revision, null::jsonb as key
+    from ${t[kind]} k left join here on true where k.id = any(${ids[kind]}::text[])`
+  const rows = await run(sql`
+    with here as materialized (select key, revision from ${t.workspaces} where id = ${workspaceId}::text),
+    wanted as materialized (
+      select *, to_jsonb(k) - 'kind' as key from jsonb_to_recordset(${json(keys)}::text::jsonb)
+        as k (kind text, ws_id text, name text, endpoint_id text, source_id text, method text, path text)
+    )
+    select 'here' as what, null as kind, null as id, true as mine, revision, null::jsonb as key from here
+    union all ${seen('endpoints')} union all ${seen('sources')} union all ${seen('plugins')}
+    union all
+    select 'holder', k.kind, e.id, true, e.revision, k.key
+    from wanted k cross join here join ${t.endpoints} e on e.workspace = here.key and e.name = k.name
+    where k.kind = 'endpoints'
+    union all
+    select 'holder', k.kind, s.id, true, s.revision, k.key
+    from wanted k cross join here join ${t.sources} s on s.workspace = here.key and s.name = k.name
+    where k.kind = 'sources'
+    union all
+    select 'holder', k.kind, s.id, s.workspace = here.key, s.revision, k.key
+    from wanted k cross join here
+    join ${t.routes} r on r.path = sha256(convert_to(k.path, 'UTF8')) and r.method = k.method
+    join ${t.sources} s on s.id = r.source_id
+    union all
+    select 'holder', k.kind, p.id, p.workspace = here.key, p.revision, k.key
+    from wanted k cross join here join ${t.plugins} p on p.endpoint_id = k.endpoint_id and p.name = k.name
+    union all
+    select 'holder', k.kind, p.id, p.workspace = here.key, p.revision, k.key
+    from wanted k cross join here join ${t.plugins} p on p.source_id = k.source_id and p.name = k.name
+    union all
+    select 'orphan', 'plugins', p.id, true, p.revision, null
+    from here join ${t.plugins} p on p.workspace = here.key
+    where p.endpoint_id = any(${endpoints.remove}::text[]) or p.source_id = any(${sources.remove}::text[])`)
+
+  const of = (what: string): readonly Row[] => rows.filter((row) => row['what'] === what)
+  const there = (kind: Kind) =>
+    new Map(
+      of('row')
+        .filter((row) => row['kind'] === kind)
+        .map((row) => [row['id'] as string, { mine: row['mine'] === true, revision: number(row['revision']) }]),
+    )
+  const here = of('here')[0]
+  return {
+    revision: here === undefined ? null : number(here['revision']),
+    rows: { endpoints: there('endpoints'), sources: there('sources'), plugins: there('plugins') },
+    holders: new Map(
+      of('holder').map((row) => [
+        keyText(row['kind'] as Kind, keyOf(row['key'])),
+        row['mine'] === true ? (row['id'] as string) : null,
+      ]),
+    ),
+    orphans: new Set(of('orphan').map((row) => row['id'] as string)),
+  }
+}
+
+function named({ put, remove }: { put: readonly { id: string }[]; remove: readonly string[] }): string[] {
+  return [...put.map(({ id }) => id), ...remove]
+}
+
+/** The parts of a key that are there. */
+function keyOf(parts: unknown): Key {
+  const all = parts as Readonly<Record<string, string | null>> // of texts, by the statement
+  return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))
+}

@@ -1,0 +1,28 @@
+import type { Database } from './database.ts'
+import { added } from './queue.ts'
+import { nothing, raw, type Sql, sql } from './sql.ts'
+
+/** The columns of an attempt to be made, as JSON rows are read. */
+export const newAttempt = raw(`id text collate "C", event_id text collate "C", endpoint_id text collate "C",
+  attempt_number int, trigger_mode text, scheduled_at bigint, created_at bigint`)
+
+/**
+ * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
+ * jobs; those whose id is there already are left out. `made` answers the ids of those that are not.
+ */
+export function opened(db: Database, attempts: Sql, enqueue: boolean): Sql {
+  const { t } = db
+  const queued = sql`, ${added(db, sql`select id, endpoint_id as group_id, scheduled_at as due_at from made`)}`
+  return sql`
+    made as (
+      insert into ${t.attempts} (id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at)
+      select id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at
+      from (${attempts}) a order by id
+      on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
+    ),
+    opened as (
+      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at)
+      select id, workspace, endpoint_id, scheduled_at from made
+      on conflict do nothing
+    )${enqueue ? queued : nothing}`
+}

@@ -1,0 +1,87 @@
+import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage.ts'
+import type { Row } from './clients.ts'
+import { type Database, json, numberOrNull } from './database.ts'
+import { nothing, raw, type Sql, sql } from './sql.ts'
+
+export interface Listing {
+  readonly columns: Sql
+  /** Tables and joins. */
+  readonly from: Sql
+  readonly where: Sql
+  /** The column of the id, by which the page is ordered. */
+  readonly id: Sql
+  /** What a row counts towards `maxBytes`. */
+  readonly size?: Sql
+}
+type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'> & { readonly maxBytes?: number }
+
+/** One page of a listing, with what stands around it, in one statement. */
+export async function pageOf<Shown>(
+  { ask }: Database,
+  { columns, from, where, id, size }: Listing,
+  query: Window,
+  show: (row: Row) => Shown,
+): Promise<Page<Shown>> {
+  const { limit, page, after, before, descending, maxBytes } = query
+  // Towards `before` the nearest rows count, so the walk goes the other way.
+  const upwards = page === null && before !== null ? descending : !descending
+  const start = page === null ? (before ?? after) : null
+  const beyond =
+    start === null ? nothing : upwards ? sql` and ${id} > ${start}::text` : sql` and ${id} < ${start}::text`
+  const direction = raw(upwards ? 'asc' : 'desc')
+  const offset = page === null ? 0 : (page - 1) * limit
+
+  const rows = sql`
+    select ${columns}${size === undefined ? nothing : sql`, sum(${size}) over (order by ${id} ${direction}) - ${size} as size_before`}
+    from ${from} where ${where}${beyond}
+    order by ${id} ${direction} limit ${limit}::bigint offset ${offset}::bigint`
+  const cut =
+    size === undefined || maxBytes === undefined
+      ? rows
+      : sql`select * from (${rows}) r where size_before < ${Math.min(maxBytes, Number.MAX_SAFE_INTEGER)}::bigint`
+  const found = await ask(sql`
+    with page as materialized (${cut})
+    select page.*, around.*
+    from (
+      select ${page === null ? raw('null::bigint') : sql`(select count(*) from ${from} where ${where})`} as total_rows,
+        exists (select from ${from} where ${where} and ${id} < (select min(id) from page)) as rows_below,
+        exists (select from ${from} where ${where} and ${id} > (select max(id) from page)) as rows_above
+    ) around
+    left join page on true
+    order by page.id ${raw(descending ? 'desc' : 'asc')}`)
+
+  const around = found[0]! // there is always one row, of nulls where the page is empty
+  return {
+    rows: found.filter((row) => row['id'] !== null).map(show),
+    total: numberOrNull(around['total_rows']),
+    preceded: around[descending ? 'rows_above' : 'rows_below'] === true,
+    followed: around[descending ? 'rows_below' : 'rows_above'] === true,
+  }
+}
+
+/** The conditions of a time range on a column. */
+export function within(column: Sql, range: TimeRange | undefined): readonly Sql[] {
+  if (range === undefined) return []
+  const { eq, gt, gte, lt, lte } = range
+  return [
+    ...(eq === undefined ? [] : [sql`${column} = ${eq}::bigint`]),
+    ...(gt === undefined ? [] : [sql`${column} > ${gt}::bigint`]),
+    ...(gte === undefined ? [] : [sql`${column} >= ${gte}::bigint`]),
+    ...(lt === undefined ? [] : [sql`${column} < ${lt}::bigint`]),
+    ...(lte === undefined ? [] : [sql`${column} <= ${lte}::bigint`]),
+  ]
+}
+
+/** The condition of a filter, if it is given. */
+export function equals(column: Sql, value: string | undefined): readonly Sql[] {
+  return value === undefined ? [] : [sql`${column} = ${value}::text`]
+}
+
+/** The conditions that every list of configuration rows knows. */
+export function named({ name, created_at, metadata }: ListQuery): readonly Sql[] {
+  return [
+    ...equals(raw('name'), name),
+    ...within(raw('created_at'), created_at),
+    ...(metadata === undefined ? [] : [sql`metadata @> ${json(metadata)}::text::jsonb`]),
+  ]
+}

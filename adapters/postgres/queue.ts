@@ -1,0 +1,213 @@
+import type { Claim, ClaimOptions, Queue } from '../../src/contracts/queue.ts'
+import { type Database, json, number, numberOrNull } from './database.ts'
+import { raw, type Sql, sql } from './sql.ts'
+import type { Announce, Ear } from './wake.ts'
+
+// A claim reads groups, so that the backlog of a blocked one costs nothing. What makes that safe:
+//
+// - `next_at` of a group is never later than the due time of its oldest waiting job, or a hint of the group says it.
+//   Adding jobs writes hints and touches no group: the host's open transaction then holds nothing others wait for.
+// - A claim works the hints it sees into groups. It moves a group's `next_at` forward only if it saw the group's latest
+//   version: otherwise another claim worked in a hint whose job this one does not see.
+// - A lapsed hold is found by its lease, and is then a candidate like a group with a due job.
+
+/** The most hints that one claim works in; the next one goes on. */
+const maxHints = raw('10000')
+
+/** The queue in a schema. */
+export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {
+  const { run, t } = db
+  return {
+    async add(jobs) {
+      if (jobs.length === 0) return
+      await run(sql`
+        with given as materialized (
+          select * from jsonb_to_recordset(${json(jobs)}::text::jsonb) as g (id text collate "C", "group" text, due_at bigint)
+        ),
+        ${added(db, sql`select id, "group" as group_id, due_at from given`)}
+        select 1 as done`)
+      await announce('jobs')
+    },
+
+    async claim({ limit, cap, busy, leaseMs, now }) {
+      if (limit <= 0) return []
+      const rows = await run(claimStatement(db, { limit, cap, busy, leaseMs, now }))
+      return rows.map(claimOf)
+    },
+
+    async extend(claims, until) {
+      if (claims.length === 0) return []
+      const rows = await run(sql`
+        with mine as (${lockedHolds(db, claims)})
+        update ${t.jobs} j set held_until = ${until}::bigint from mine where j.id = mine.id
+        returning j.id`)
+      const held = new Set(rows.map((row) => row['id']))
+      return claims.map(({ id }) => id).filter((id) => !held.has(id))
+    },
+
+    async release(claims) {
+      if (claims.length === 0) return
+      await run(sql`
+        with mine as (${lockedHolds(db, claims)}),
+        released as (
+          update ${t.jobs} j set held_until = null, token = null from mine where j.id = mine.id
+          returning j.group_id, j.due_at
+        )
+        insert into ${t.hints} (group_id, due_at) select group_id, min(due_at) from released group by group_id`)
+      await announce('jobs')
+    },
+
+    async complete(claims) {
+      if (claims.length === 0) return
+      await run(sql`
+        with mine as (${lockedHolds(db, claims)})
+        delete from ${t.jobs} j using mine where j.id = mine.id`)
+    },
+
+    async pause(groups) {
+      if (groups.length === 0) return
+      await run(sql`
+        insert into ${t.groups} as g (id, paused_until)
+        select "group", max(until)
+        from jsonb_to_recordset(${json(groups)}::text::jsonb) as p ("group" text collate "C", until bigint)
+        group by "group" order by "group"
+        on conflict (id) do update set paused_until = excluded.paused_until
+        where g.paused_until < excluded.paused_until`)
+    },
+
+    async stats(now) {
+      const [row] = await run(sql`
+        select count(*) as size,
+          min(due_at) filter (where due_at <= ${now}::bigint and (held_until is null or held_until <= ${now}::bigint)) as oldest
+        from ${t.jobs}`)
+      return { size: number(row!['size']), oldestDueAt: numberOrNull(row!['oldest']) } // an aggregate is one row
+    },
+
+    async nextDueAt() {
+      const [row] = await run(sql`
+        select min(greatest(w.at, g.paused_until)) as next_at
+        from (
+          select id as group_id, next_at as at from ${t.groups} where next_at is not null
+          union all select group_id, due_at from ${t.hints}
+          union all select group_id, greatest(due_at, held_until) from ${t.jobs} where held_until is not null
+        ) w
+        left join ${t.groups} g on g.id = w.group_id`)
+      return numberOrNull(row!['next_at']) // an aggregate is one row
+    },
+
+    ...(ear && { onAdded: (wake) => ear.on((news) => news === 'jobs' && wake()) }),
+  }
+}
+
+/** Statements of a `with` that add the jobs of a query (id, group_id, due_at), those known already left out. */
+export function added({ t }: Database, jobs: Sql): Sql {
+  return sql`
+    queued as (
+      insert into ${t.jobs} (id, group_id, due_at) select id, group_id, due_at from (${jobs}) j order by id
+      on conflict do nothing returning group_id, due_at
+    ),
+    hinted as (
+      insert into ${t.hints} (group_id, due_at) select group_id, min(due_at) from queued group by group_id
+    )`
+}
+
+/** The jobs that are held with these tokens, locked in the order of ids, so that no two batches lock each other out. */
+export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
+  return sql`
+    select j.id from ${t.jobs} j
+    join jsonb_to_recordset(${json(claims.map(({ id, token }) => ({ id, token })))}::text::jsonb)
+      as c (id text collate "C", token text) on c.id = j.id and c.token = j.token
+    order by j.id for update of j`
+}
+
+function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: ClaimOptions): Sql {
+  const full = Object.keys(busy).filter((group) => busy[group]! >= cap)
+  const waiting = (group: Sql): Sql => sql`
+    j.group_id = ${group} and j.due_at <= ${now}::bigint and (j.held_until is null or j.held_until <= ${now}::bigint)`
+  return sql`
+    with held as materialized (
+      select key as id, value::bigint as jobs from jsonb_each_text(${json(busy)}::text::jsonb)
+    ),
+    hint as materialized (
+      select group_id, min(due_at) as due_at from (select * from ${t.hints} limit ${maxHints}) h group by group_id
+    ),
+    worked_in as (
+      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
+      returning group_id
+    ),
+    known as materialized (
+      select id from ${t.groups}
+      where next_at <= ${now}::bigint and paused_until <= ${now}::bigint and id <> all(${full}::text[])
+      order by next_at, id limit ${Math.max(64, 2 * limit)}::int
+    ),
+    candidate as (
+      select id from known
+      union
+      select group_id from hint where due_at <= ${now}::bigint
+      union
+      select group_id from ${t.jobs} where held_until <= ${now}::bigint
+    ),
+    -- Groups by their oldest due job.
+    line as materialized (
+      select c.id, head.due_at as head_at, head.id as head_id, ${cap}::bigint - coalesce(h.jobs, 0) as room
+      from candidate c
+      left join held h on h.id = c.id
+      left join ${t.groups} g on g.id = c.id
+      cross join lateral (
+        select j.due_at, j.id from ${t.jobs} j where ${waiting(sql`c.id`)} order by j.due_at, j.id limit 1
+      ) head
+      where coalesce(h.jobs, 0) < ${cap}::bigint and coalesce(g.paused_until, 0) <= ${now}::bigint
+      order by head.due_at, head.id limit ${limit}::int
+    ),
+    -- Rows are locked as they are asked for, so no more than the limit.
+    taken as materialized (
+      select l.id as group_id, l.head_at, l.head_id, job.id, job.due_at
+      from line l
+      cross join lateral (
+        select j.id, j.due_at from ${t.jobs} j where ${waiting(sql`l.id`)} order by j.due_at, j.id
+        limit l.room for update skip locked
+      ) job
+      limit ${limit}::int
+    ),
+    token as materialized (select gen_random_uuid()::text as token),
+    claimed as (
+      update ${t.jobs} j set held_until = ${now + leaseMs}::bigint, token = token.token
+      from taken, token where j.id = taken.id
+    ),
+    -- What waits in the groups that this claim looked into, once it has taken its part.
+    part as (select group_id, array_agg(id) as ids from taken group by group_id),
+    rest as materialized (
+      select d.id, d.worked_in, g.version, g.next_at as before, head.due_at as next_at
+      from (
+        select id, bool_or(worked_in) as worked_in from (
+          select id, false as worked_in from known
+          union all select group_id, false from part
+          union all select group_id, true from worked_in
+        ) each group by id
+      ) d
+      left join part on part.group_id = d.id
+      left join \${t.groups} g on g.id = d.id
+      left join lateral (
+        select j.due_at from \${t.jobs} j
+        where j.group_id = d.id and j.held_until is null and (part.ids is null or j.id <> all(part.ids))
+        order by j.due_at, j.id limit 1
+      ) head on true
+    ),
+    moved as (
+      insert into \${t.groups} as g (id, next_at, version)
+      select id, next_at, coalesce(version, 0) + 1 from rest where worked_in or before is distinct from next_at order by id
+      on conflict (id) do update set
+        next_at = case when g.version + 1 = excluded.version then excluded.next_at else least(g.next_at, excluded.next_at) end,
+        version = g.version + 1
+    )
+    select id, group_id, due_at, (select token from token) as token from taken order by head_at, head_id, due_at, id`
+}
+
+function claimOf(row: Readonly<Record<string, unknown>>): Claim {
+  return {
+    id: row['id'] as string,
+    group: row['group_id'] as string,
+    due_at: number(row['due_at']),
+    token: row['token'] as string,
+  }
+}

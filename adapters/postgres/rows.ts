@@ -1,0 +1,53 @@
+import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Endpoint } from '../../src/schema/endpoint.ts'
+import type { StoredEvent } from '../../src/schema/event.ts'
+import type { Plugin } from '../../src/schema/plugin.ts'
+import type { Source } from '../../src/schema/source.ts'
+import type { Workspace } from '../../src/schema/workspace.ts'
+import type { Row } from './clients.ts'
+import { number } from './database.ts'
+import { raw } from './sql.ts'
+
+export const kinds = ['endpoints', 'sources', 'plugins'] as const
+export type Kind = (typeof kinds)[number]
+export interface Rows {
+  endpoints: Endpoint
+  sources: Source
+  plugins: Plugin
+}
+
+/** A plan for one row, or one deletion. */
+export function planFor<K extends Kind>(
+  workspaceId: string,
+  kind: K,
+  put: readonly Rows[K][],
+  remove: readonly string[],
+): ConfigPlan {
+  const nothing = { put: [], remove: [] }
+  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove } }
+}
+
+export function workspaceOf(row: Row): Workspace {
+  return JSON.parse(row['document'] as string) as Workspace // as it was written
+}
+
+/** A configuration row: its document, but for what is also written without it, when an endpoint is disabled. */
+export function rowOf<K extends Kind>(_kind: K, row: Row): Rows[K] {
+  const document = JSON.parse(row['document'] as string) as Rows[K] // as it was written
+  return { ...document, enabled: row['enabled'], updated_at: number(row['updated_at']) }
+}
+
+/** The columns of an event, of a table called e. */
+export const eventColumns = raw('e.id, e.event_type, e.data, e.ingested_at, e.unique_id, e.created_at, e.updated_at')
+
+export function eventOf(row: Row): StoredEvent {
+  return {
+    id: row['id'] as string,
+    event_type: row['event_type'] as string,
+    data: row['data'] as string,
+    ingested_at: number(row['ingested_at']),
+    unique_id: row['unique_id'] as string | null,
+    created_at: number(row['created_at']),
+    updated_at: number(row['updated_at']),
+  }
+}

@@ -1,0 +1,144 @@
+import type { Settled, Settlement } from '../../src/contracts/storage.ts'
+import { isStorableText } from '../../src/schema/leaf.ts'
+import { type Database, json } from './database.ts'
+import { newAttempt, opened } from './opened.ts'
+import { lockedHolds } from './queue.ts'
+import { nothing, type Sql, sql } from './sql.ts'
+
+/** Closes attempts, each once, with all that follows, in one statement. */
+export async function settle(
+  { run, ...rest }: Database,
+  settlements: readonly Settlement[],
+  enqueue: boolean,
+): Promise<readonly Settled[]> {
+  if (settlements.length === 0) return []
+  const db = { run, ...rest }
+  const { t } = db
+  // Of two settlements of one attempt in a batch the first counts.
+  const first = new Map<string, Settlement>()
+  for (const settlement of settlements) {
+    if (!first.has(settlement.attempt.id)) first.set(settlement.attempt.id, settlement)
+  }
+  const given = [...first.values()]
+  const claims = enqueue ? settlements.flatMap(({ claim }) => claim ?? []) : []
+  const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, of: attempt.id }]))
+
+  const followUps = sql`,
+    ${opened(
+      db,
+      sql`select n.*, c.workspace
+        from jsonb_to_recordset(${json(nexts)}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
+        join closed c on c.id = n."of"`,
+      enqueue,
+    )}`
+  const completion = sql`,
+    mine as (${lockedHolds(db, claims)}),
+    completed as (delete from ${t.jobs} j using mine where j.id = mine.id)`
+
+  const rows = await run(sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${json(given.map(outcomeOf))}::text::jsonb)
+        as g (n int, id text collate "C", workspace_id text collate "C", endpoint_id text collate "C", status text,
+          exhausted boolean, attempted_at bigint, settled_at bigint, error_code text, error_message text,
+          request_method text, request_url text, request_headers text, request_body text, request_from_event boolean,
+          response_status int, response_latency bigint, response_headers text, response_body text,
+          disable_url text, tally boolean)
+    ),
+    held as (
+      select o.id from ${t.open_attempts} o
+      join given g on g.id = o.id
+      join ${t.workspaces} w on w.key = o.workspace and w.id = g.workspace_id
+      order by o.id for update of o
+    ),
+    closed as (
+      delete from ${t.open_attempts} o using held where o.id = held.id returning o.id, o.workspace
+    ),
+    ended as (
+      insert into ${t.outcomes} (attempt_id, workspace, status, exhausted, attempted_at, settled_at, error_code,
+        error_message, request_method, request_url, request_headers, request_body, request_from_event,
+        response_status, response_latency, response_headers, response_body)
+      select c.id, c.workspace, status, exhausted, attempted_at, settled_at, error_code, error_message, request_method,
+        request_url, request_headers, request_body, request_from_event, response_status, response_latency,
+        response_headers, response_body
+      from closed c join given g on g.id = c.id
+      order by c.id
+    )${nexts.length > 0 ? followUps : nothing}${claims.length > 0 ? completion : nothing}${
+      given.some(({ tally }) => tally) ? counting(db) : nothing
+    }${given.some(({ disable }) => disable !== null) ? disabling(db) : nothing}
+    select closed.id, ${given.some(({ disable }) => disable !== null) ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
+    from closed`)
+
+  const disabled = new Map(rows.map((row) => [row['id'], row['disabled'] === true]))
+  return settlements.map((settlement) => {
+    const settled = first.get(settlement.attempt.id) === settlement && disabled.has(settlement.attempt.id)
+    return { settled, disabled: settled && disabled.get(settlement.attempt.id)! }
+  })
+}
+
+/** Parts of the `with` that disable the endpoints whose url is still the one that was judged, and say by which attempt. */
+function disabling({ t }: Database): Sql {
+  return sql`,
+    judged as (
+      select distinct on (e.id) e.id, e.workspace, g.id as by, g.disable_url, g.settled_at
+      from closed c join given g on g.id = c.id
+      join ${t.endpoints} e on e.id = g.endpoint_id and e.workspace = c.workspace
+      where e.enabled and e.url = g.disable_url
+      order by e.id, g.n
+    ),
+    raised as (
+      update ${t.workspaces} w set revision = nextval('${t.revision_numbers}')
+      where w.key in (select workspace from judged) returning w.key, w.revision
+    ),
+    disabled as (
+      update ${t.endpoints} e set enabled = false, updated_at = j.settled_at, revision = r.revision
+      from judged j join raised r on r.key = j.workspace
+      where e.id = j.id and e.enabled and e.url = j.disable_url
+      returning j.by
+    )`
+}
+
+function counting({ t }: Database): Sql {
+  return sql`,
+    counted as (
+      insert into ${t.tallies} as t (minute, workspace, endpoint_id, total, failed)
+      select g.settled_at / 60000 as minute, c.workspace, g.endpoint_id, count(*), count(*) filter (where g.status = 'FAILED')
+      from closed c join given g on g.id = c.id where g.tally
+      group by 1, 2, 3 order by 1, 2, 3
+      on conflict (minute, workspace, endpoint_id)
+      do update set total = t.total + excluded.total, failed = t.failed + excluded.failed
+    )`
+}
+
+function outcomeOf(settlement: Settlement, n: number) {
+  const { attempt, request, response, disable, workspaceId } = settlement
+  const { status, exhausted, attempted_at, settled_at, error_code, error_message, tally } = settlement
+  return {
+    n,
+    id: attempt.id,
+    workspace_id: workspaceId,
+    endpoint_id: attempt.endpoint_id,
+    status,
+    exhausted,
+    attempted_at,
+    settled_at,
+    error_code,
+    error_message: clean(error_message),
+    request_method: request?.method,
+    request_url: clean(request?.url),
+    request_headers: request?.headers && clean(json(request.headers)),
+    request_body: clean(request?.body),
+    request_from_event: request?.fromEvent,
+    response_status: response?.status,
+    response_latency: response?.latency,
+    response_headers: response?.headers && clean(json(response.headers)),
+    response_body: clean(response?.body),
+    disable_url: disable?.url,
+    tally,
+  }
+}
+
+/** What was captured may hold what no column can; an outcome is never lost for it. */
+function clean(text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null
+  return isStorableText(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd')
+}

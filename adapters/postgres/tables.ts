@@ -1,0 +1,41 @@
+import { raw, type Sql } from './sql.ts'
+
+const names = [
+  'migrations',
+  'revision_numbers',
+  'workspaces',
+  'handles',
+  'graves',
+  'endpoints',
+  'sources',
+  'plugins',
+  'routes',
+  'revisions',
+  'events',
+  'unique_ids',
+  'attempts',
+  'open_attempts',
+  'outcomes',
+  'tallies',
+  'jobs',
+  'groups',
+  'hints',
+  'messages',
+  'dead_messages',
+  'limits',
+  'turns',
+] as const
+
+/** The tables as statements name them, with their schema. */
+export type Tables = Readonly<Record<(typeof names)[number], Sql>>
+
+export function tables(schema: string): Tables {
+  return Object.fromEntries(names.map((name) => [name, raw(`"${schema}".${name}`)])) as Tables // all names are there
+}
+
+/** A schema name that needs no quoting and no escaping anywhere. */
+export function checkSchema(schema: string): void {
+  if (!/^[a-z_][a-z0-9_]{0,48}$/.test(schema) || schema.startsWith('pg_')) {
+    throw new TypeError(`schema must match [a-z_][a-z0-9_]{0,48} and not begin with pg_: ${JSON.stringify(schema)}`)
+  }
+}
