@@ -1,0 +1,18 @@
+import type { Storage } from '../contracts/storage.ts'
+import type { Contract } from './contract.ts'
+import { attemptCases } from './storage/attempts.ts'
+import { collectionCases } from './storage/collections.ts'
+import { configurationCases } from './storage/configuration.ts'
+import { eventCases } from './storage/events.ts'
+import { upkeepCases } from './storage/upkeep.ts'
+import { workspaceCases } from './storage/workspaces.ts'
+
+/** What every storage promises. Cases on the engine's own queue hold where there is one. */
+export const storageContract: Contract<Storage> = [
+  ...workspaceCases,
+  ...collectionCases,
+  ...configurationCases,
+  ...eventCases,
+  ...attemptCases,
+  ...upkeepCases,
+]

@@ -1,0 +1,174 @@
+import type { ConfigPlan, Storage } from '../../contracts/storage.ts'
+import { equal, ok, there } from '../assert.ts'
+import { type Contract, promise } from '../contract.ts'
+import { endpoint, made, plugin, revisionOf, source } from './rows.ts'
+
+function plan(more: Partial<Omit<ConfigPlan, 'workspaceId'>>): ConfigPlan {
+  const nothing = { put: [], remove: [] }
+  return { workspaceId: 'w', endpoints: nothing, sources: nothing, plugins: nothing, ...more }
+}
+const unique = (key: Record<string, string>) => ({ kind: 'unique', key })
+
+/** The names of all rows, by kind. */
+async function names(storage: Storage): Promise<Record<string, string>> {
+  const { endpoints, sources, plugins } = there(await storage.configuration('w'), 'the configuration')
+  const text = (rows: readonly { row: { id: string; name: string | null } }[]) =>
+    rows
+      .map(({ row }) => `${row.id}=${row.name}`)
+      .toSorted()
+      .join(' ')
+  return { endpoints: text(endpoints), sources: text(sources), plugins: text(plugins) }
+}
+
+export const configurationCases: Contract<Storage> = [
+  promise('the configuration holds all rows of its workspace with their revisions', async (storage) => {
+    await made(storage, 'w')
+    await made(storage, 'other')
+    await storage.endpoints.insert('other', endpoint('foreign'))
+    const rows = [endpoint('b', { enabled: false }), source('s'), plugin('p', { endpoint_id: 'b' })] as const
+    await storage.endpoints.insert('w', rows[0])
+    await storage.sources.insert('w', rows[1])
+    await storage.plugins.insert('w', rows[2])
+    const configuration = there(await storage.configuration('w'), 'the configuration')
+    equal(configuration.workspace.id, 'w', 'workspace')
+    equal(configuration.endpoints, [await storage.endpoints.get('w', 'b')], 'endpoints')
+    equal(configuration.sources, [await storage.sources.get('w', 's')], 'sources')
+    equal(configuration.plugins, [await storage.plugins.get('w', 'p')], 'plugins')
+    equal(await storage.configuration('nowhere'), null, 'of an unknown workspace')
+  }),
+
+  promise(
+    'routes are the enabled sources of all workspaces, with a revision that their changes raise',
+    async (storage) => {
+      await made(storage, 'w')
+      await made(storage, 'other')
+      await storage.sources.insert('w', source('a', { path: '/a', methods: ['POST', 'GET'] }))
+      await storage.sources.insert('other', source('b', { path: '/b' }))
+      await storage.sources.insert('w', source('off', { enabled: false }))
+      let { revision, routes } = await storage.routes()
+      const found = routes.toSorted((x, y) => (x.path < y.path ? -1 : 1))
+      equal(
+        found,
+        [
+          { workspaceId: 'w', sourceId: 'a', path: '/a', methods: ['POST', 'GET'] },
+          { workspaceId: 'other', sourceId: 'b', path: '/b', methods: ['POST'] },
+        ],
+        'routes',
+      )
+      const raised = async (what: string, paths: readonly string[]) => {
+        const now = await storage.routes()
+        ok(now.revision > revision, `${what}: the revision stayed at ${revision}`)
+        equal(now.routes.map(({ path }) => path).toSorted(), paths, what)
+        revision = now.revision
+      }
+      const a = there(await storage.sources.get('w', 'a'), 'a')
+      await storage.sources.update('w', source('a', { path: '/c' }), a.revision)
+      await raised('a moved source', ['/b', '/c'])
+      await storage.applyConfig(
+        plan({ sources: { put: [source('n')], remove: ['a'] } }),
+        await revisionOf(storage, 'w'),
+      )
+      await raised('a sync', ['/b', '/n'])
+      await storage.sources.delete('other', 'b')
+      await raised('a deleted source', ['/n'])
+      await storage.workspaces.delete('w')
+      await raised('a deleted workspace', [])
+    },
+  ),
+
+  promise('a plan is written whole, at one new revision', async (storage) => {
+    await made(storage, 'w')
+    await storage.endpoints.insert('w', endpoint('old', { name: 'old' }))
+    await storage.endpoints.insert('w', endpoint('kept', { name: 'kept' }))
+    await storage.plugins.insert('w', plugin('orphan', { endpoint_id: 'old' }))
+    const from = await revisionOf(storage, 'w')
+    const whole = plan({
+      endpoints: { put: [endpoint('new', { name: 'new' }), endpoint('kept', { name: 'changed' })], remove: ['old'] },
+      sources: { put: [source('src', { name: 'src' })], remove: [] },
+      plugins: { put: [plugin('p', { endpoint_id: 'new', name: 'x' })], remove: [] },
+    })
+    equal(await storage.applyConfig(whole, from), 'applied', 'apply')
+    equal(
+      await names(storage),
+      { endpoints: 'kept=changed new=new', sources: 'src=src', plugins: 'p=x' },
+      'rows; the plugin of the removed endpoint went with it',
+    )
+    const { revision, endpoints } = there(await storage.configuration('w'), 'the configuration')
+    ok(revision > from, 'the revision is raised')
+    equal(
+      endpoints.map((kept) => kept.revision),
+      [revision, revision],
+      'the revision of written rows',
+    )
+    equal(await storage.applyConfig(whole, from), 'conflict', 'from a stale revision')
+    equal(await storage.applyConfig({ ...whole, workspaceId: 'nowhere' }, from), 'conflict', 'without a workspace')
+  }),
+
+  promise('of plans from one revision one is applied', async (storage) => {
+    const from = await made(storage, 'w')
+    const answers = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((id) =>
+        storage.applyConfig(plan({ endpoints: { put: [endpoint(id)], remove: [] } }), from),
+      ),
+    )
+    equal(answers.toSorted(), ['applied', 'conflict', 'conflict', 'conflict'], 'answers')
+    equal(there(await storage.configuration('w'), 'configuration').endpoints.length, 1, 'endpoints')
+  }),
+
+  promise('rules are judged on the state after the plan', async (storage) => {
+    await made(storage, 'w')
+    await storage.endpoints.insert('w', endpoint('a', { name: 'one' }))
+    await storage.endpoints.insert('w', endpoint('b', { name: 'two' }))
+    await storage.sources.insert('w', source('s', { path: '/x' }))
+    await storage.sources.insert('w', source('t', { path: '/y' }))
+    await storage.plugins.insert('w', plugin('p', { endpoint_id: 'a', name: 'n' }))
+    const swap = plan({
+      endpoints: { put: [endpoint('a', { name: 'two' }), endpoint('b', { name: 'one' })], remove: [] },
+      sources: { put: [source('s', { path: '/y' }), source('t', { path: '/x' })], remove: [] },
+      plugins: { put: [plugin('q', { endpoint_id: 'a', name: 'n' })], remove: ['p'] },
+    })
+    equal(await storage.applyConfig(swap, await revisionOf(storage, 'w')), 'applied', 'swapped names and paths')
+    equal(await names(storage), { endpoints: 'a=two b=one', sources: 's=null t=null', plugins: 'q=n' }, 'rows')
+    const replace = plan({
+      endpoints: { put: [endpoint('c', { name: 'one' })], remove: ['b'] },
+      sources: { put: [source('u', { path: '/x' })], remove: ['t'] },
+    })
+    equal(await storage.applyConfig(replace, await revisionOf(storage, 'w')), 'applied', 'a new owner of a name')
+  }),
+
+  promise('a plan that breaks a rule writes nothing', async (storage) => {
+    await made(storage, 'w')
+    await made(storage, 'other')
+    await storage.endpoints.insert('other', endpoint('foreign'))
+    await storage.sources.insert('other', source('elsewhere', { path: '/taken' }))
+    await storage.endpoints.insert('w', endpoint('a', { name: 'one' }))
+    await storage.plugins.insert('w', plugin('p', { endpoint_id: 'a', name: 'n' }))
+    const before = await names(storage)
+    const revision = await revisionOf(storage, 'w')
+    const good = endpoint('good', { name: 'good' })
+    const refused = async (what: string, broken: ConfigPlan, expected: unknown) => {
+      equal(await storage.applyConfig(broken, revision), expected, what)
+      equal(await names(storage), before, `${what}: rows`)
+      equal(await revisionOf(storage, 'w'), revision, `${what}: revision`)
+    }
+    const endpoints = (...put: ReturnType<typeof endpoint>[]) => ({ put: [good, ...put], remove: [] })
+    const one = unique({ ws_id: 'w', name: 'one' })
+    await refused('a taken name', plan({ endpoints: endpoints(endpoint('b', { name: 'one' })) }), one)
+    const twice = endpoints(endpoint('b', { name: 'x' }), endpoint('c', { name: 'x' }))
+    await refused('one name twice', plan({ endpoints: twice }), unique({ ws_id: 'w', name: 'x' }))
+    await refused('a foreign id', plan({ endpoints: endpoints(endpoint('foreign')) }), unique({ id: 'foreign' }))
+    const path = { put: [source('s', { path: '/taken' })], remove: [] }
+    await refused(
+      'a taken path',
+      plan({ endpoints: endpoints(), sources: path }),
+      unique({ method: 'POST', path: '/taken' }),
+    )
+    const owner = (endpoint_id: string) => ({ put: [plugin('q', { endpoint_id, name: 'n' })], remove: [] })
+    const missing = (endpoint_id: string) => ({ kind: 'foreign_key', key: { endpoint_id }, references: 'endpoints' })
+    await refused('a foreign owner', plan({ endpoints: endpoints(), plugins: owner('foreign') }), missing('foreign'))
+    const leaving = plan({ endpoints: { put: [good], remove: ['a'] }, plugins: owner('a') })
+    await refused('an owner that leaves', leaving, missing('a'))
+    const second = unique({ endpoint_id: 'a', name: 'n' })
+    await refused('a second plugin of a name', plan({ endpoints: endpoints(), plugins: owner('a') }), second)
+  }),
+]
