@@ -1,0 +1,206 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, relative, resolve } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
+
+import { build } from 'esbuild'
+import ts from 'typescript'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+import manifest from '../package.json' with { type: 'json' }
+import { version } from '../src/version.ts'
+import { entries } from '../tsup.config.ts'
+
+type Target = string | Readonly<Record<string, string>>
+
+const exported = Object.entries<Target>(manifest.exports).filter(([path]) => path !== './package.json')
+const names = exported.map(([path]) => path.replace(/^\./, manifest.name))
+
+/** A project that has installed the packed package and nothing else. */
+let consumer: string
+let packed: readonly { path: string }[]
+
+beforeAll(() => {
+  consumer = mkdtempSync(join(tmpdir(), 'posthorn-consumer-'))
+  const [tarball] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', consumer], '.')) as [
+    { filename: string; files: readonly { path: string }[] },
+  ]
+  packed = tarball.files
+  const home = join(consumer, 'node_modules', manifest.name)
+  mkdirSync(home, { recursive: true })
+  run('tar', ['-xzf', join(consumer, tarball.filename), '-C', home, '--strip-components=1'], '.')
+  for (const dependency of Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })) {
+    const place = join(consumer, 'node_modules', dependency)
+    mkdirSync(dirname(place), { recursive: true })
+    symlinkSync(resolve('node_modules', dependency), place)
+  }
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify({ private: true, type: 'module' }))
+}, 120_000)
+
+afterAll(() => rmSync(consumer, { recursive: true }))
+
+function run(command: string, args: readonly string[], cwd = consumer): string {
+  return execFileSync(command, args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'] })
+}
+
+/** The names that each module has when Node loads it in the consumer. */
+function load(modules: readonly string[]): Record<string, string[]> {
+  const script = `
+    const modules = ${JSON.stringify(modules)}
+    const loaded = modules.map(async (name) => [name, Object.keys(await import(name))])
+    console.log(JSON.stringify(Object.fromEntries(await Promise.all(loaded))))`
+  return JSON.parse(run(process.execPath, ['--input-type=module', '-e', script])) as Record<string, string[]>
+}
+
+/** Type-checks a file of the consumer, the declarations of all packages included. */
+function check(source: string, options: ts.CompilerOptions): { program: ts.Program; problems: string[] } {
+  const file = join(consumer, 'index.ts')
+  writeFileSync(file, source)
+  const program = ts.createProgram([file], {
+    target: ts.ScriptTarget.ES2023,
+    lib: ['lib.es2023.d.ts', 'lib.dom.d.ts', 'lib.dom.iterable.d.ts'],
+    types: [],
+    strict: true,
+    noEmit: true,
+    skipLibCheck: false,
+    ...options,
+  })
+  const problems = ts
+    .getPreEmitDiagnostics(program)
+    .map((each) => `${each.file?.fileName ?? ''}: ${ts.flattenDiagnosticMessageText(each.messageText, '\n')}`)
+  return { program, problems }
+}
+
+describe('what the package holds', () => {
+  test('exports, the entries of the build and the files agree both ways', () => {
+    const targets = exported.flatMap(([, target]) => (typeof target === 'string' ? target : Object.values(target)))
+    const built = Object.keys(entries).flatMap((entry) => [`./dist/${entry}.d.ts`, `./dist/${entry}.js`])
+    expect([...new Set(targets)].toSorted()).toEqual(built.toSorted())
+    expect(packed.map(({ path }) => `./${path}`)).toEqual(expect.arrayContaining(built))
+  })
+
+  test('the version is that of the manifest', () => {
+    expect(version).toBe(manifest.version)
+  })
+
+  test('the tarball holds what runs, its types and its papers', () => {
+    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+    const others = packed.map(({ path }) => path).filter((path) => !/^dist\/.*(\.js|\.d\.ts)$/.test(path))
+    expect(others.toSorted()).toEqual(papers)
+  })
+
+  test('public declarations speak of no package but valibot', () => {
+    const declarations = readdirSync('dist', { recursive: true, encoding: 'utf8' }).filter((path) =>
+      path.endsWith('.d.ts'),
+    )
+    const mentioned = declarations.flatMap((path) =>
+      ts
+        .preProcessFile(readFileSync(join('dist', path), 'utf8'), true, true)
+        .importedFiles.map(({ fileName }) => fileName)
+        .filter((name) => !name.startsWith('.')),
+    )
+    expect([...new Set(mentioned)]).toEqual(['valibot'])
+  })
+})
+
+describe('a project that installed the package', () => {
+  const whole = names.map((name, i) => `import * as entry${i} from '${name}'`).join('\n')
+  const embed = `
+    import { createPosthorn, PosthornError, type Options } from 'posthorn'
+    import { memory } from 'posthorn/memory'
+    ${whole}
+    const options: Options = { storage: memory(), deliver: { concurrency: 4 } }
+    const posthorn = createPosthorn(options)
+    export const handler: (request: Request) => Promise<Response> = (request) => posthorn.admin.fetch(request)
+    export const isOurs = (error: unknown): boolean => error instanceof PosthornError && error.code === 'not_found'
+    export const entries = [${names.map((_, i) => `entry${i}`).join(', ')}]`
+
+  test.each([
+    ['nodenext', { module: ts.ModuleKind.NodeNext, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true }],
+    ['bundler', { module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler }],
+  ])('type-checks under %s, our declarations included', { timeout: 120_000 }, (_, options) => {
+    expect(check(embed, options).problems).toEqual([])
+  })
+
+  test('finds the names that the declarations promise, under every condition', { timeout: 120_000 }, () => {
+    const { program } = check(whole, { module: ts.ModuleKind.NodeNext })
+    const checker = program.getTypeChecker()
+    const promised = (name: string) => {
+      const { types } = (manifest.exports as Record<string, Target>)[name.replace(manifest.name, '.')] as {
+        types: string
+      }
+      const file = program.getSourceFile(join(consumer, 'node_modules', manifest.name, types))
+      const symbol = file && checker.getSymbolAtLocation(file)
+      return symbol ? checker.getExportsOfModule(symbol) : []
+    }
+    const values = (symbols: readonly ts.Symbol[] = []) =>
+      symbols
+        .filter(
+          (each) =>
+            (each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each).flags & ts.SymbolFlags.Value,
+        )
+        .map((each) => each.name)
+    const surface = Object.fromEntries(names.map((name) => [name, promised(name)]))
+    const portable = './node_modules/posthorn/dist/index.js'
+    const { posthorn = [], ...loaded } = load([...names, portable])
+
+    expect(posthorn).toEqual(loaded['posthorn/node'])
+    expect(posthorn).toEqual(expect.arrayContaining(values(surface.posthorn)))
+    for (const [name, found] of Object.entries(loaded)) {
+      expect([name, found.toSorted()]).toEqual([name, values(surface[name] ?? surface.posthorn).toSorted()])
+    }
+    expect(
+      Object.fromEntries(Object.entries(surface).map(([name, all]) => [name, all.map((each) => each.name).toSorted()])),
+    ).toMatchSnapshot()
+  })
+
+  test('may require it', () => {
+    const script = `console.log(typeof require('posthorn').createPosthorn, typeof require('posthorn/memory').memory)`
+    expect(run(process.execPath, ['--input-type=commonjs', '-e', script])).toBe('function function\n')
+  })
+})
+
+describe('what it weighs', () => {
+  /**
+   * Kilobytes, minified and compressed with brotli, dependencies included. What is loaded on demand is not counted, nor
+   * are peers. `index` holds the memory engine, 7 of them.
+   */
+  const budgets: Readonly<Record<string, number>> = {
+    index: 50,
+    verify: 3,
+    'event-validation/index': 30,
+    'function/index': 15,
+    'memory/index': 10,
+    'node/index': 56,
+    'postgres/index': 20,
+    'redis/index': 20,
+  }
+
+  test.each(Object.entries(budgets))('%s stays below %i kB', async (entry, budget) => {
+    const { outputFiles, metafile } = await build({
+      entryPoints: [`dist/${entry}.js`],
+      bundle: true,
+      minify: true,
+      splitting: true,
+      format: 'esm',
+      platform: 'neutral',
+      mainFields: ['module', 'main'],
+      external: ['node:*', ...Object.keys(manifest.peerDependencies)],
+      logLevel: 'error',
+      outdir: '.build/size',
+      metafile: true,
+      write: false,
+    })
+    const needed = new Set([`.build/size/${entry.split('/').pop()}.js`])
+    for (const path of needed) {
+      for (const each of metafile.outputs[path]?.imports ?? [])
+        if (each.kind === 'import-statement') needed.add(each.path)
+    }
+    const bytes = outputFiles
+      .filter(({ path }) => needed.has(relative('.', path)))
+      .reduce((sum, { contents }) => sum + brotliCompressSync(contents).length, 0)
+    expect(bytes).toBeGreaterThan(0)
+    expect(bytes / 1000).toBeLessThan(budget)
+  })
+})
