@@ -34,7 +34,8 @@ interface Named {
 
 /**
  * The rows that the entries of a document mean: the one with that id, else the one with that name, else null, a new
- * one. `repeated` are the entries that mean what an earlier one means.
+ * one. A row that one entry names by its id leaves its name to an entry with an id of its own. `repeated` are the
+ * entries that mean what an earlier one means.
  */
 export function identify<Row extends Named>(
   rows: readonly Row[],
@@ -42,10 +43,15 @@ export function identify<Row extends Named>(
 ): { readonly meant: readonly (Row | null)[]; readonly repeated: ReadonlySet<number> } {
   const byId = new Map(rows.map((row) => [row.id, row]))
   const byName = new Map(rows.map((row) => [row.name, row]))
+  const ids = new Set(entries.map(({ id }) => id))
+  const rowNamed = (name: string, id: string | null) => {
+    const row = byName.get(name)
+    return row !== undefined && id !== null && ids.has(row.id) ? undefined : row
+  }
   const seen = new Set<Row | string>()
   const repeated = new Set<number>()
   const meant = entries.map(({ id, name }, position) => {
-    const row = (id === null ? undefined : byId.get(id)) ?? (name === null ? undefined : byName.get(name)) ?? null
+    const row = (id === null ? undefined : byId.get(id)) ?? (name === null ? undefined : rowNamed(name, id)) ?? null
     // A new row is known by its id, and by its name where it has no other.
     const identity = row ?? (id === null ? `name ${name}` : `id ${id}`)
     if (seen.has(identity)) repeated.add(position)
