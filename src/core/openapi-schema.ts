@@ -1,0 +1,41 @@
+type Json = Readonly<Record<string, unknown>>
+
+/**
+ * The JSON Schema (draft-07) that means what an OpenAPI 3.0 Schema Object means: `nullable` becomes the type null beside
+ * the others, the flags `exclusiveMinimum` and `exclusiveMaximum` become bounds. Everything keeps its place, so that
+ * references stay true; what stands beside a `$ref` is ignored in both.
+ */
+export function jsonSchemaOfOpenApi(schema: unknown): unknown {
+  if (!isObject(schema)) return schema
+  const answer: Record<string, unknown> = { ...schema }
+  for (const keyword of ['not', 'items', 'additionalProperties']) {
+    if (keyword in answer) answer[keyword] = jsonSchemaOfOpenApi(answer[keyword])
+  }
+  for (const keyword of ['allOf', 'anyOf', 'oneOf']) {
+    const list = answer[keyword]
+    if (Array.isArray(list)) answer[keyword] = list.map(jsonSchemaOfOpenApi)
+  }
+  if (isObject(answer.properties)) {
+    answer.properties = Object.fromEntries(
+      Object.entries(answer.properties).map(([name, property]) => [name, jsonSchemaOfOpenApi(property)]),
+    )
+  }
+  // "nullable: true" has a meaning only beside a type (OpenAPI 3.0.3, proposal "Clarify nullable"); an enum still decides.
+  if (answer.nullable === true && typeof answer.type === 'string') answer.type = [answer.type, 'null']
+  bound(answer, 'minimum', 'exclusiveMinimum')
+  bound(answer, 'maximum', 'exclusiveMaximum')
+  return answer
+}
+
+function bound(schema: Record<string, unknown>, inclusive: string, exclusive: string): void {
+  const flag = schema[exclusive]
+  if (typeof flag !== 'boolean') return
+  delete schema[exclusive]
+  if (!flag || schema[inclusive] === undefined) return
+  schema[exclusive] = schema[inclusive]
+  delete schema[inclusive]
+}
+
+function isObject(value: unknown): value is Json {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

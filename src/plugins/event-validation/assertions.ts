@@ -1,0 +1,165 @@
+import { textLength } from '../../schema/leaf.ts'
+import { canonical } from './canonical.ts'
+import { numberFormats } from './format.ts'
+import type { Pattern } from './pattern.ts'
+import { isDocument, type Dialect } from './schema.ts'
+import { refuse, spend, type Work } from './work.ts'
+
+/** Looks at one value for one keyword; tells and answers false when it refuses it. */
+export type Assertion = (value: unknown, work: Work) => boolean
+
+export interface AssertionTools {
+  readonly dialect: Dialect
+  readonly pattern: (source: string) => Pattern
+  /** Whether any schema asks which parts others looked at. */
+  readonly tracksSeen: boolean
+  readonly formats: Readonly<Record<string, (text: string) => boolean>>
+}
+
+type AssertionMaker = (argument: unknown, tools: AssertionTools) => Assertion | null
+
+/** The keywords that look at a value and at no part of it. An argument of a wrong type asserts nothing. */
+export const assertions: Readonly<Record<string, AssertionMaker>> = {
+  type(argument) {
+    const types = [argument].flat()
+    const reason = `value must be ${types.join(' or ')}`
+    return (value, work) => {
+      const type = typeOf(value)
+      if (types.includes(type) || (type === 'number' && types.includes('integer') && Number.isInteger(value)))
+        return true
+      return refuse(work, reason)
+    }
+  },
+  enum(argument) {
+    if (!Array.isArray(argument)) return null
+    const allowed = new Set(argument.map((value) => canonical(value)))
+    const simple = argument.every((value) => typeof value !== 'object' || value === null)
+    return (value, work) => {
+      const possible = !simple || typeof value !== 'object' || value === null
+      return (possible && allowed.has(canonical(value, work))) || refuse(work, 'value is not one of the allowed values')
+    }
+  },
+  const(argument, { dialect }) {
+    if (dialect.draft === 4) return null
+    const only = canonical(argument)
+    return (value, work) => canonical(value, work) === only || refuse(work, 'value is not the allowed value')
+  },
+  multipleOf: ofNumber((value, divisor) => isMultiple(value, divisor), 'number must be a multiple of'),
+  // In draft-04 another keyword has a say: see `draft4Bounds`.
+  maximum: (argument, tools) => (tools.dialect.draft === 4 ? null : atMost(argument, tools)),
+  minimum: (argument, tools) => (tools.dialect.draft === 4 ? null : atLeast(argument, tools)),
+  exclusiveMaximum: ofNumber((value, limit) => value < limit, 'number must be less than'),
+  exclusiveMinimum: ofNumber((value, limit) => value > limit, 'number must be more than'),
+  maxLength: ofLength('string', textLength, (length, limit) => length <= limit, 'maximum string length is'),
+  minLength: ofLength('string', textLength, (length, limit) => length >= limit, 'minimum string length is'),
+  maxItems: ofLength('array', countItems, (count, limit) => count <= limit, 'maximum number of items is'),
+  minItems: ofLength('array', countItems, (count, limit) => count >= limit, 'minimum number of items is'),
+  maxProperties: ofLength('object', countKeys, (count, limit) => count <= limit, 'maximum number of properties is'),
+  minProperties: ofLength('object', countKeys, (count, limit) => count >= limit, 'minimum number of properties is'),
+  uniqueItems(argument) {
+    if (argument !== true) return null
+    return (value, work) => {
+      if (!Array.isArray(value) || value.length < 2) return true
+      const seen = new Set<string>()
+      return (
+        value.every((item) => seen.size < seen.add(canonical(item, work)).size) || refuse(work, 'duplicate items found')
+      )
+    }
+  },
+  required(argument) {
+    if (!Array.isArray(argument)) return null
+    return (value, work) => !isDocument(value) || hasAll(value, argument as string[], work)
+  },
+  dependentRequired(argument, { dialect }) {
+    if (!isDocument(argument) || dialect.draft < 2019) return null
+    const entries = Object.entries(argument) as [string, string[]][]
+    return (value, work) =>
+      !isDocument(value) || entries.every(([name, names]) => !Object.hasOwn(value, name) || hasAll(value, names, work))
+  },
+  pattern(argument, { pattern }) {
+    if (typeof argument !== 'string') return null
+    const matches = pattern(argument)
+    return (value, work) =>
+      typeof value !== 'string' || matches(value, work) || refuse(work, "string doesn't match the pattern")
+  },
+  format(argument, { dialect, formats }) {
+    if (typeof argument !== 'string' || !dialect.assertsFormat) return null
+    const ofText = Object.hasOwn(formats, argument) ? formats[argument] : undefined
+    const ofNumber = Object.hasOwn(numberFormats, argument) ? numberFormats[argument] : undefined
+    if (ofText === undefined && ofNumber === undefined) return null
+    return (value, work) => {
+      if (typeof value === 'string') spend(work, value.length / 16)
+      const fits =
+        typeof value === 'string' ? ofText?.(value) : typeof value === 'number' ? ofNumber?.(value) : undefined
+      return fits !== false || refuse(work, `value doesn't match the format "${argument}"`)
+    }
+  },
+}
+
+const atMost = ofNumber((value, limit) => value <= limit, 'number must be at most')
+const atLeast = ofNumber((value, limit) => value >= limit, 'number must be at least')
+
+/** The bounds of draft-04, whose exclusiveness stands beside them. */
+export function draft4Bounds(schema: Readonly<Record<string, unknown>>, tools: AssertionTools): readonly Assertion[] {
+  const most = schema.exclusiveMaximum === true ? assertions.exclusiveMaximum : atMost
+  const least = schema.exclusiveMinimum === true ? assertions.exclusiveMinimum : atLeast
+  return [most?.(schema.maximum, tools), least?.(schema.minimum, tools)].filter(
+    (each) => each !== null && each !== undefined,
+  )
+}
+
+function ofNumber(holds: (value: number, limit: number) => boolean, words: string): AssertionMaker {
+  return (limit) => {
+    if (typeof limit !== 'number') return null
+    return (value, work) => typeof value !== 'number' || holds(value, limit) || refuse(work, `${words} ${limit}`)
+  }
+}
+
+function ofLength(
+  type: string,
+  measure: (value: never) => number,
+  holds: (length: number, limit: number) => boolean,
+  words: string,
+): AssertionMaker {
+  return (limit) => {
+    if (typeof limit !== 'number') return null
+    // `type` says that the value is what is measured.
+    return (value, work) =>
+      typeOf(value) !== type || holds(measure(value as never), limit) || refuse(work, `${words} ${limit}`)
+  }
+}
+
+function countItems(items: readonly unknown[]): number {
+  return items.length
+}
+
+function countKeys(object: object): number {
+  return Object.keys(object).length
+}
+
+function hasAll(value: object, names: readonly string[], work: Work): boolean {
+  spend(work, names.length / 16)
+  const missing = names.find((name) => !Object.hasOwn(value, name))
+  return missing === undefined || refuse(work, `required property ${JSON.stringify(missing)} is missing`)
+}
+
+export function typeOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'array' : typeof value
+}
+
+/** On the decimals as they are written, since 0.3 is no multiple of 0.1 in binary. */
+function isMultiple(value: number, divisor: number): boolean {
+  if (divisor <= 0) return true
+  if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
+  const [digits, exponent] = decimal(value)
+  const [divisorDigits, divisorExponent] = decimal(divisor)
+  const lowest = Math.min(exponent, divisorExponent)
+  return (digits * 10n ** BigInt(exponent - lowest)) % (divisorDigits * 10n ** BigInt(divisorExponent - lowest)) === 0n
+}
+
+function decimal(value: number): readonly [digits: bigint, exponent: number] {
+  const [mantissa = '0', power = '0'] = value.toString().split('e')
+  const [whole = '0', fraction = ''] = mantissa.split('.')
+  return [BigInt(whole + fraction), Number(power) - fraction.length]
+}

@@ -1,0 +1,50 @@
+import { makeCompiler, type Problem } from './compile.ts'
+import { textFormats } from './format.ts'
+import { makeLibrary } from './library.ts'
+import type { PatternCompiler } from './pattern.ts'
+import { type Dialect, type Document, pointerOf, type Schema } from './schema.ts'
+import { beginWork, TooMuchWork, type Work } from './work.ts'
+
+/** Answers the reasons why a document does not conform, `<json pointer>: <reason>` each; none when it does. */
+export type Validator = (document: unknown, wantsReasons?: boolean) => readonly string[]
+
+/** Where a schema without an id of its own stands. */
+const home = 'https://schema.invalid/'
+
+/**
+ * Reads a schema, with the documents that it may refer to besides itself. `problems` tells what is wrong with it: patterns
+ * that are none, references that lead nowhere.
+ */
+export function readSchema(
+  schema: Schema,
+  dialect: Dialect,
+  documents: readonly Document[],
+  pattern: PatternCompiler,
+): { readonly validate: Validator; readonly problems: readonly string[] } {
+  const problems: Problem[] = []
+  const library = makeLibrary(dialect)
+  const tracksSeen = dialect.draft >= 2019 && JSON.stringify(schema).includes('"unevaluated')
+  const tools = { dialect, pattern, tracksSeen, formats: textFormats(pattern) }
+  const compiler = makeCompiler(library, tools, (problem) => problems.push(problem))
+  for (const document of documents) library.add(document, String(document.$id ?? document.id).replace(/#$/, ''))
+  const check = compiler.check(library.add(schema, home))
+  for (const place of library.within(schema)) compiler.check(place)
+
+  return {
+    problems: problems.map(({ path, reason }) => `${pointerOf(path)}: ${reason}`),
+    validate(document, wantsReasons = false) {
+      const work = beginWork(wantsReasons)
+      try {
+        return check(document, work) ? [] : reasonsOf(work)
+      } catch (thrown) {
+        if (!(thrown instanceof TooMuchWork || thrown instanceof RangeError)) throw thrown
+        return [`: ${new TooMuchWork().message}`]
+      }
+    },
+  }
+}
+
+function reasonsOf({ reasons }: Work): readonly string[] {
+  const told = (reasons ?? []).map(({ path, reason }) => `${pointerOf(path)}: ${reason}`)
+  return told.length > 0 ? told : [': value is not allowed']
+}
