@@ -129,7 +129,7 @@ export const collectionCases: Contract<Storage> = [
         storage.endpoints.update('w', endpoint('ep', { name, updated_at: start + 1 }), revision),
       ),
     )
-    equal(answers.toSorted(), ['conflict', 'conflict', 'written'], 'answers')
+    equal(answers.map(String).toSorted(), ['conflict', 'conflict', 'written'], 'answers')
     equal((await storage.endpoints.get('w', 'ep'))?.row.name, ['a', 'b', 'c'][answers.indexOf('written')], 'the winner')
     equal(await storage.endpoints.update('w', endpoint('nobody'), revision), 'missing', 'an unknown one')
   }),

@@ -111,7 +111,7 @@ export const configurationCases: Contract<Storage> = [
         storage.applyConfig(plan({ endpoints: { put: [endpoint(id)], remove: [] } }), from),
       ),
     )
-    equal(answers.toSorted(), ['applied', 'conflict', 'conflict', 'conflict'], 'answers')
+    equal(answers.map(String).toSorted(), ['applied', 'conflict', 'conflict', 'conflict'], 'answers')
     equal(there(await storage.configuration('w'), 'configuration').endpoints.length, 1, 'endpoints')
   }),
 
