@@ -29,7 +29,7 @@ import { PosthornError } from '../../src/errors.ts'
  *     open                      zset      open attempts by due time, which the sweep walks
  *     finished                  zset      finished attempts by created_at, for retention
  *     idle                      zset      events without open attempts by created_at, for retention
- *     condemned                 zset      rooms of deleted workspaces, until they are purged
+ *     condemned                 zset      rooms of deleted workspaces in the order of deletion, until they are purged
  *     tallies                   zset      minutes that have one, for a week
  *     tally:<minute>            hash      "t" or "f", workspace and endpoint as JSON -> outcomes, failures
  *     turns                     hash      name -> the period last taken

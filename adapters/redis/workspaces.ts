@@ -69,13 +69,13 @@ for _, kind in ipairs({ 'plugins', 'endpoints', 'sources' }) do
     routesChanged = forget(room, kind, row) or routesChanged
   end
 end
-raise(room, id)
+local revision = raise(room, id)
 if routesChanged then raiseRoutes() end
 local name = redis.call('HGET', tag .. ':workspaces:' .. id, 'name')
 if name then redis.call('HDEL', tag .. ':names', name) end
 redis.call('DEL', tag .. ':workspaces:' .. id, tag .. ':room:' .. room)
 redis.call('ZREM', tag .. ':workspaces', id)
-redis.call('ZADD', tag .. ':condemned', room, room)
+redis.call('ZADD', tag .. ':condemned', revision, room)
 return { 'written' }`,
   { again: true },
 )

@@ -4,9 +4,7 @@ import { redis } from '../../adapters/redis/index.ts'
 import { inboxContract } from '../../src/testing/inbox-contract.ts'
 import { limiterContract } from '../../src/testing/limiter-contract.ts'
 import { queueContract } from '../../src/testing/queue-contract.ts'
-import { collectionCases } from '../../src/testing/storage/collections.ts'
-import { configurationCases } from '../../src/testing/storage/configuration.ts'
-import { workspaceCases } from '../../src/testing/storage/workspaces.ts'
+import { storageContract } from '../../src/testing/storage-contract.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 import { promises } from './suite.ts'
 
@@ -35,5 +33,5 @@ describeRedis.each(clients)('Redis through $name', (make) => {
   describe('its queue', () => promises(queueContract, part('queue')))
   describe('its inbox', () => promises(inboxContract, part('inbox')))
   describe('its limiter', () => promises(limiterContract, part('limiter')))
-  describe('its storage', () => promises([...workspaceCases, ...collectionCases, ...configurationCases], open))
+  describe('its storage', () => promises(storageContract, open))
 })
