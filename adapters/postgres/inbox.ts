@@ -1,6 +1,7 @@
 import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
+import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Announce, Ear } from './wake.ts'
 
@@ -56,7 +57,7 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
         with mine as materialized (${mine(taken)}),
         gone as (delete from ${t.messages} m using mine where m.id = mine.id)
         insert into ${t.dead_messages} (id, workspace_id, event_type, data, unique_id, received_at, tries, reason)
-        select id, workspace_id, event_type, data, unique_id, received_at, tries, ${reason}::text from mine
+        select id, workspace_id, event_type, data, unique_id, received_at, tries, ${storable(reason)}::text from mine
         on conflict do nothing`)
     },
 

@@ -134,7 +134,8 @@ async function explain(
   { run, t }: Database,
   entries: readonly IngestEntry[],
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
-  const none = raw('null, null, null, null::bigint, null, null::bigint, null::bigint')
+  const none = raw(`null as id, null as event_type, null as data, null::bigint as ingested_at, null as unique_id,
+    null::bigint as created_at, null::bigint as updated_at`)
   const given = sql`given as materialized (
     select * from jsonb_to_recordset(${json(
       entries.map(({ workspaceId, event, attempts }) => ({

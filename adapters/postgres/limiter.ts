@@ -62,8 +62,9 @@ export function postgresLimiter({ run, t }: Database): Limiter {
         insert into ${t.limits} (key, tat) select key, after from judged where not known and granted > 0 order by key
         on conflict do nothing returning key
       ),
+      -- A time that was cut is stored too.
       moved as (
-        update ${t.limits} l set tat = j.after from judged j where l.key = j.key and j.known and j.granted > 0
+        update ${t.limits} l set tat = j.after from judged j where l.key = j.key and j.known and (j.granted > 0 or l.tat > j.after)
       )
       select j.key, j.granted, j.after from judged j left join begun b on b.key = j.key
       where j.known or j.granted = 0 or b.key is not null`

@@ -183,18 +183,18 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
           select id, false as worked_in from known
           union all select group_id, false from part
           union all select group_id, true from worked_in
-        ) each group by id
+        ) named group by id
       ) d
       left join part on part.group_id = d.id
-      left join \${t.groups} g on g.id = d.id
+      left join ${t.groups} g on g.id = d.id
       left join lateral (
-        select j.due_at from \${t.jobs} j
+        select j.due_at from ${t.jobs} j
         where j.group_id = d.id and j.held_until is null and (part.ids is null or j.id <> all(part.ids))
         order by j.due_at, j.id limit 1
       ) head on true
     ),
     moved as (
-      insert into \${t.groups} as g (id, next_at, version)
+      insert into ${t.groups} as g (id, next_at, version)
       select id, next_at, coalesce(version, 0) + 1 from rest where worked_in or before is distinct from next_at order by id
       on conflict (id) do update set
         next_at = case when g.version + 1 = excluded.version then excluded.next_at else least(g.next_at, excluded.next_at) end,

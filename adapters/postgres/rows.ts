@@ -4,6 +4,7 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
+import { isStorableText } from '../../src/schema/leaf.ts'
 import type { Row } from './clients.ts'
 import { number } from './database.ts'
 import { raw } from './sql.ts'
@@ -50,4 +51,10 @@ export function eventOf(row: Row): StoredEvent {
     created_at: number(row['created_at']),
     updated_at: number(row['updated_at']),
   }
+}
+
+/** A text that was captured, with U+FFFD for what no column can hold: nothing is lost for it. */
+export function storable(text: string | null | undefined): string | null {
+  if (text === null || text === undefined) return null
+  return isStorableText(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd')
 }

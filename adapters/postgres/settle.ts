@@ -1,8 +1,8 @@
 import type { Settled, Settlement } from '../../src/contracts/storage.ts'
-import { isStorableText } from '../../src/schema/leaf.ts'
 import { type Database, json } from './database.ts'
 import { newAttempt, opened } from './opened.ts'
 import { lockedHolds } from './queue.ts'
+import { storable } from './rows.ts'
 import { nothing, type Sql, sql } from './sql.ts'
 
 /** Closes attempts, each once, with all that follows, in one statement. */
@@ -122,23 +122,17 @@ function outcomeOf(settlement: Settlement, n: number) {
     attempted_at,
     settled_at,
     error_code,
-    error_message: clean(error_message),
+    error_message: storable(error_message),
     request_method: request?.method,
-    request_url: clean(request?.url),
-    request_headers: request?.headers && clean(json(request.headers)),
-    request_body: clean(request?.body),
+    request_url: storable(request?.url),
+    request_headers: request?.headers && storable(json(request.headers)),
+    request_body: storable(request?.body),
     request_from_event: request?.fromEvent,
     response_status: response?.status,
     response_latency: response?.latency,
-    response_headers: response?.headers && clean(json(response.headers)),
-    response_body: clean(response?.body),
+    response_headers: response?.headers && storable(json(response.headers)),
+    response_body: storable(response?.body),
     disable_url: disable?.url,
     tally,
   }
-}
-
-/** What was captured may hold what no column can; an outcome is never lost for it. */
-function clean(text: string | null | undefined): string | null {
-  if (text === null || text === undefined) return null
-  return isStorableText(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd')
 }

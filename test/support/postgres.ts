@@ -7,7 +7,11 @@ import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { promisify } from 'node:util'
 
-import { Client } from 'pg'
+import { Client, Pool } from 'pg'
+import postgresJs from 'postgres'
+
+import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
+import { migrate, postgres, type PostgresOptions } from '../../adapters/postgres/index.ts'
 
 export interface TestPostgres {
   /** Null where there is no server: then tests run on PGlite, which is one backend. */
@@ -102,5 +106,51 @@ async function answering(url: string, exitCode: () => number | null): Promise<vo
       if (tries === 500) throw new Error('postgres did not start', { cause: error })
       await sleep(10)
     }
+  }
+}
+
+let schemas = 0
+
+/** The name of a schema that no other test uses. */
+export function freshSchema(): string {
+  return `t${process.pid}_${process.env['VITEST_WORKER_ID'] ?? '0'}_${Date.now().toString(36)}_${++schemas}`
+}
+
+export interface TestClient {
+  readonly name: string
+  open(url: string): { readonly handle: PostgresHandle; close(): Promise<void> }
+}
+
+/** The drivers, each as a host would set it up. */
+export const clients: readonly TestClient[] = [
+  {
+    name: 'pg',
+    open(url) {
+      const pool = new Pool({ connectionString: url, max: 20 })
+      pool.on('error', () => {})
+      return { handle: pool, close: () => pool.end() }
+    },
+  },
+  {
+    name: 'postgres.js',
+    open(url) {
+      const sql = postgresJs(url, { max: 20, onnotice: () => {} })
+      return { handle: sql, close: () => sql.end({ timeout: 1 }) }
+    },
+  },
+]
+
+/** A storage in a fresh schema, which goes with it. */
+export async function openPostgres(handle: PostgresHandle, options: PostgresOptions = {}) {
+  const schema = freshSchema()
+  await migrate(handle, { schema })
+  const storage = postgres(handle, { schema, ...options })
+  return {
+    schema,
+    subject: storage,
+    async close() {
+      await storage.close()
+      await clientOf(handle).query(`drop schema ${schema} cascade`, [])
+    },
   }
 }
