@@ -1,0 +1,60 @@
+import type { Claim, Queue } from '../contracts/queue.ts'
+import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
+import { random } from './random.ts'
+import { start } from './storage/rows.ts'
+
+/** Drives two queues with the same random operations, and throws at the first answer that differs. */
+export async function runQueueEquivalence({ seed, operations, left, right }: Equivalence<Queue>): Promise<void> {
+  const { below, of } = random(seed)
+  const some = (count: number) => Array.from({ length: 1 + below(count) })
+  let now = start
+  const held: Pair<Claim>[] = []
+  const someHeld = () => (held.length === 0 ? [] : some(4).map(() => of(held)))
+
+  for (let step = 0; step < operations; step++) {
+    now += of([0, 0, 1, 10, 300])
+    const both = <Answer>(run: (queue: Queue, side: 'left' | 'right') => Promise<Answer>): Promise<Pair<Answer>> =>
+      inBoth(left, right, run)
+    const what = below(10)
+    if (what < 3) {
+      const jobs = some(5).map(() => ({ id: `j${below(60)}`, group: `g${below(6)}`, due_at: now + below(400) - 200 }))
+      await both((queue) => queue.add(jobs))
+    } else if (what < 6) {
+      const options = {
+        limit: below(8),
+        cap: 1 + below(4),
+        busy: { [`g${below(6)}`]: below(4) },
+        leaseMs: 1 + below(900),
+        now,
+      }
+      const claims = await both((queue) => queue.claim(options))
+      alike(seed, step, ['claim', options], { left: claims.left.map(jobOf), right: claims.right.map(jobOf) })
+      claims.left.forEach((claim, i) => held.push({ left: claim, right: claims.right[i]! })) // as many, just compared
+      held.splice(0, held.length - 40)
+    } else if (what === 6) {
+      const pairs = [...new Set(someHeld())]
+      const until = now + 1 + below(900)
+      const lost = await both((queue, side) =>
+        queue.extend(
+          pairs.map((pair) => pair[side]),
+          until,
+        ),
+      )
+      alike(seed, step, ['extend', pairs, until], { left: lost.left.toSorted(), right: lost.right.toSorted() })
+    } else if (what === 7) {
+      const pairs = someHeld()
+      await both((queue, side) => queue.release(pairs.map((pair) => pair[side])))
+    } else if (what === 8) {
+      const pairs = someHeld()
+      await both((queue, side) => queue.complete(pairs.map((pair) => pair[side])))
+    } else {
+      const groups = [{ group: `g${below(6)}`, until: now + below(600) }]
+      await both((queue) => queue.pause(groups))
+    }
+    alike(seed, step, ['stats', now], await both((queue) => queue.stats(now)))
+  }
+}
+
+function jobOf({ token: _, ...job }: Claim) {
+  return job
+}

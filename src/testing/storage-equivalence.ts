@@ -1,0 +1,201 @@
+import type { NewAttempt, Page, Storage } from '../contracts/storage.ts'
+import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
+import { random } from './random.ts'
+import { attempt, endpoint, entry, event, plugin, settlement, source, start, workspace } from './storage/rows.ts'
+
+/** Drives two storages with the same random operations, and throws at the first answer that differs. Their queues stay empty. */
+export async function runStorageEquivalence({ seed, operations, left, right }: Equivalence<Storage>): Promise<void> {
+  const { below, of } = random(seed)
+  const both = <Answer>(run: (storage: Storage, side: 'left' | 'right') => Promise<Answer>): Promise<Pair<Answer>> =>
+    inBoth(left, right, run)
+  const plain = { enqueue: false }
+  const made: NewAttempt[] = []
+  let now = start
+  let count = 0
+  /** The configuration's revisions that each side told last, which may be stale by now. */
+  const told = new Map<string, Pair<number>>()
+
+  const rows = () => {
+    const name = of([null, 'n1', 'n2', 'n3'])
+    return { name, enabled: below(3) > 0, metadata: of([{}, { k: '1' }, { k: '2', l: '1' }]), updated_at: now }
+  }
+  const row = {
+    endpoints: () => endpoint(`ep${below(5)}`, rows()),
+    sources: () =>
+      source(`s${below(5)}`, { ...rows(), path: `/${below(4)}`, methods: of([['POST'], ['GET', 'POST'], ['PUT']]) }),
+    plugins: () => {
+      const owner = of([{ endpoint_id: `ep${below(5)}` }, { source_id: `s${below(5)}` }])
+      return plugin(`p${below(6)}`, { ...owner, name: `kind${below(2)}`, enabled: below(2) > 0 })
+    },
+  }
+  const window = () => ({
+    limit: 1 + below(4),
+    descending: below(2) > 0,
+    maxBytes: 1 << 20,
+    ...of([
+      { page: 1 + below(3), after: null, before: null },
+      { page: null, after: null, before: null },
+      { page: null, after: of(['ep1', 's2', 'p3', `e${1000 + below(50)}`]), before: null },
+      { page: null, after: null, before: of(['ep3', 's1', 'p2', `e${1000 + below(50)}`]) },
+    ]),
+  })
+
+  const operationsOf: ((workspaceId: string) => Promise<readonly [string, Pair<unknown>]>)[] = [
+    async (id) => [
+      'workspace',
+      await both((storage) => storage.workspaces.insert(workspace(id, { name: nameOf(id) }))),
+    ],
+    async (ws) => {
+      const kind = of(['endpoints', 'sources', 'plugins'] as const)
+      const made = row[kind]()
+      // Each kind's rows go to its own collection.
+      const insert = (storage: Storage) =>
+        (storage[kind].insert as (ws: string, row: unknown) => Promise<unknown>)(ws, made)
+      return [`insert ${kind} ${JSON.stringify(made)}`, await both(insert)]
+    },
+    async (ws) => {
+      const kind = of(['endpoints', 'sources', 'plugins'] as const)
+      const made = row[kind]()
+      const update = async (storage: Storage) => {
+        const kept = await storage[kind].get(ws, made.id)
+        const collection = storage[kind] as { update(ws: string, row: unknown, from: number): Promise<unknown> }
+        return collection.update(ws, made, kept?.revision ?? 0)
+      }
+      return [`update ${kind} ${JSON.stringify(made)}`, await both(update)]
+    },
+    async (ws) => {
+      const kind = of(['endpoints', 'sources', 'plugins'] as const)
+      const { id } = row[kind]()
+      return [`delete ${kind} ${id}`, await both((storage) => storage[kind].delete(ws, id))]
+    },
+    async (ws) => {
+      const kind = of(['endpoints', 'sources', 'plugins'] as const)
+      const query = { ...window(), ...of([{}, { name: 'n1' }, { enabled: true }, { metadata: { k: '1' } }]) }
+      return [
+        `list ${kind} ${JSON.stringify(query)}`,
+        await both((storage) => listed<unknown>(storage[kind].list(ws, query))),
+      ]
+    },
+    async (ws) => {
+      const read = await both((storage) => storage.configuration(ws))
+      if (read.left !== null && read.right !== null) {
+        told.set(ws, { left: read.left.revision, right: read.right.revision })
+      }
+      const bare = (configuration: typeof read.left) =>
+        configuration && {
+          endpoints: configuration.endpoints.map((kept) => kept.row),
+          sources: configuration.sources.map((kept) => kept.row),
+          plugins: configuration.plugins.map((kept) => kept.row),
+        }
+      return ['configuration', { left: bare(read.left), right: bare(read.right) }]
+    },
+    async (ws) => {
+      const revisions = told.get(ws) ?? { left: 0, right: 0 }
+      const batch = Array.from({ length: 1 + below(4) }, () => {
+        const id = `e${1000 + (below(5) === 0 ? below(count + 1) : count++)}`
+        const one = event(id, {
+          event_type: `type${below(3)}`,
+          unique_id: of([null, `u${below(20)}`]),
+          created_at: now,
+          ingested_at: now,
+        })
+        const tries = Array.from({ length: below(3) }, (_, i) =>
+          attempt(`${id}-${count}-${i}`, id, {
+            endpoint_id: `ep${i}`,
+            created_at: now,
+            scheduled_at: now + below(1000),
+          }),
+        )
+        return [one, tries] as const
+      })
+      const answers = await both((storage, side) =>
+        storage.events.ingest(
+          batch.map(([one, tries]) => entry(ws, revisions[side], one, tries)),
+          plain,
+        ),
+      )
+      answers.left.forEach(({ kind }, i) => kind === 'stored' && made.push(...batch[i]![1]))
+      return [`ingest ${JSON.stringify(batch)}`, answers]
+    },
+    async (ws) => {
+      if (made.length === 0) return ['nothing', { left: 0, right: 0 }]
+      const batch = Array.from({ length: 1 + below(4) }, () => {
+        const one = of(made)
+        const next =
+          below(3) === 0 ? { ...one, id: `${one.id}+${count++}`, attempt_number: one.attempt_number + 1 } : null
+        const status = next === null ? of(['SUCCESSFUL', 'FAILED', 'CANCELED'] as const) : 'FAILED'
+        return settlement(ws, one, {
+          status,
+          next,
+          exhausted: status === 'FAILED' && next === null,
+          attempted_at: status === 'CANCELED' ? null : now,
+          settled_at: now,
+          tally: below(2) > 0,
+          disable: below(8) === 0 ? { url: 'https://example.com/hook' } : null,
+        })
+      })
+      const answers = await both((storage) => storage.attempts.settle(batch, plain))
+      batch.forEach(({ next }, i) => next !== null && answers.left[i]?.settled === true && made.push(next))
+      return [`settle ${JSON.stringify(batch)}`, answers]
+    },
+    async (ws) => {
+      const id = `e${1000 + below(count + 1)}`
+      return [`event ${id}`, await both((storage) => storage.events.get(ws, id))]
+    },
+    async (ws) => {
+      const query = {
+        ...window(),
+        ...of([{}, { event_type: 'type1' }, { unique_id: 'u3' }, { created_at: { gte: now - 500 } }]),
+      }
+      return [`events ${JSON.stringify(query)}`, await both((storage) => listed(storage.events.list(ws, query)))]
+    },
+    async (ws) => {
+      const filters = [
+        {},
+        { status: 'OPEN' },
+        { status: 'FAILED' },
+        { endpoint_id: 'ep1' },
+        { event_id: 'e1003' },
+      ] as const
+      const query = { ...window(), ...of(filters) }
+      return [`attempts ${JSON.stringify(query)}`, await both((storage) => listed(storage.attempts.list(ws, query)))]
+    },
+    async () => {
+      const options = { before: now - below(500), after: null, limit: 1 + below(20) }
+      return [`overdue ${JSON.stringify(options)}`, await both((storage) => storage.attempts.overdue(options))]
+    },
+    async (ws) => {
+      const query = {
+        after: null,
+        limit: 1 + below(20),
+        ...of([{}, { endpoint_id: 'ep0' }, { event_types: ['type0'] }]),
+      }
+      return [`undelivered ${JSON.stringify(query)}`, await both((storage) => storage.attempts.undelivered(ws, query))]
+    },
+  ]
+
+  for (let step = 0; step < operations; step++) {
+    now += below(20)
+    const ws = of(['w0', 'w0', 'w1'])
+    const [what, answers] = await of(operationsOf)(ws)
+    alike(seed, step, [ws, what], { left: comparable(answers.left), right: comparable(answers.right) })
+  }
+}
+
+/** Each workspace has one name, so that all of them can be made. */
+function nameOf(id: string): string {
+  return `name of ${id}`
+}
+
+/** A page without what is told of an empty one. */
+async function listed<Row>(page: Promise<Page<Row>>): Promise<unknown> {
+  const { rows, total, preceded, followed } = await page
+  return rows.length === 0 ? { rows, total } : { rows, total, preceded, followed }
+}
+
+/** Without the cause of a refusal, which is the engine's own. */
+function comparable(answer: unknown): unknown {
+  return Array.isArray(answer)
+    ? answer.map((one: unknown) => (typeof one === 'object' && one !== null && 'cause' in one ? 'rejected' : one))
+    : answer
+}
