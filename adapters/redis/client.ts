@@ -105,8 +105,8 @@ const refusals: Readonly<Record<string, string>> = {
 function translated(error: unknown): unknown {
   if (error instanceof PosthornError) return error
   const message = messageOf(error)
-  const code = /(?:^|-)([A-Z]+) /.exec(message)?.[1]
-  const refusal = code === undefined ? undefined : refusals[code]
+  const codes = [...message.matchAll(/(?:^|[ :]-)([A-Z]+) /g)].map(([, code]) => code!) // the group always matches
+  const refusal = codes.map((code) => refusals[code]).find((known) => known !== undefined)
   if (refusal !== undefined) return new PosthornError('unavailable', refusal, { cause: error })
   if (wasLost(error)) return new PosthornError('unavailable', 'The connection to Redis is lost', { cause: error })
   return error

@@ -78,27 +78,36 @@ function redisSuites(there: boolean): typeof describe.skip {
   return describe.skip
 }
 
-/** An open client of each make, and how to close it. */
+/** An open client of each make. It does not wait for a server that is away. */
 export interface TestClient {
   readonly client: RedisClient
+  command(name: string, ...args: string[]): Promise<unknown>
   close(): void
 }
 export const clients: readonly { readonly name: string; open(url: string): Promise<TestClient> }[] = [
   {
     name: 'ioredis',
     async open(url) {
-      const client = new Redis(url, { maxRetriesPerRequest: 1 })
+      const client = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => 20 })
       client.on('error', () => {})
-      return { client, close: () => client.disconnect() }
+      return {
+        client,
+        command: (name, ...args) => client.call(name, ...args),
+        close: () => client.disconnect(),
+      }
     },
   },
   {
     name: '@redis/client',
     async open(url) {
-      const client = createClient({ url })
+      const client = createClient({ url, disableOfflineQueue: true, socket: { reconnectStrategy: 20 } })
       client.on('error', () => {})
       await client.connect()
-      return { client, close: () => client.destroy() }
+      return {
+        client,
+        command: (name, ...args) => client.sendCommand([name, ...args]),
+        close: () => client.destroy(),
+      }
     },
   },
 ]
