@@ -345,3 +345,62 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     expect('toJSON' in Object.prototype).toBe(false)
   })
 })
+
+describe('threads', () => {
+  async function prepare(plugin: ReturnType<typeof functionPlugin>, source: string) {
+    const prepared = await plugin.prepare({ function: source }, nodePlatform)
+    return {
+      call: () => Promise.resolve(prepared.inbound!(request, inboundContext())),
+      close: () => prepared.close?.(),
+    }
+  }
+
+  test('a loop in the engine itself, which no check inside reaches, is killed', async () => {
+    const plugin = functionPlugin()
+    const script = await prepare(plugin, 'function handle() { [].indexOf.call({ length: 2 ** 53 - 1 }, 1) }')
+    const other = await prepare(plugin, 'function handle() {}')
+    await expect(script.call()).rejects.toThrow('exceeded its time limit')
+    expect(await other.call()).toBe(request)
+    script.close()
+    other.close()
+  })
+
+  test('loops hold neither the main thread nor the functions of others', async () => {
+    const plugin = functionPlugin()
+    const loop = await prepare(plugin, 'function handle() { for (;;); }')
+    const other = await prepare(plugin, 'function handle() {}')
+    await expect(loop.call()).rejects.toThrow('time limit')
+    const loops = [loop.call(), loop.call(), loop.call()].map((call) => call.catch(() => undefined))
+    for (let i = 0; i < 50; i++) expect(await other.call()).toBe(request)
+    await Promise.all(loops)
+    loop.close()
+    other.close()
+  })
+
+  test('when all threads stay busy, a request is answered 503 and a delivery fails', async () => {
+    const plugin = functionPlugin()
+    const scripts = await Promise.all([1, 2, 3].map((n) => prepare(plugin, `function handle() { for (;;); } // ${n}`)))
+    const answers = await Promise.all(
+      [0, 1, 2, 0, 1, 2].map((n) => scripts[n]!.call().catch((error: Error) => error.message)),
+    )
+    const busy = answers.filter((answer) => answer instanceof Response)
+    expect(busy.length).toBeGreaterThan(0)
+    expect([busy[0]!.status, busy[0]!.headers.get('retry-after'), await busy[0]!.text()]).toEqual([
+      503,
+      '1',
+      '{"message":"service unavailable"}',
+    ])
+    for (const script of scripts) script.close()
+  })
+
+  test('a missing package is told with the command that installs it', async () => {
+    const starting = nodePlatform.thread!({ text: '', modules: ['quickjs-emscripten-core', 'no-such-package'] })
+    await expect(starting).rejects.toThrow(
+      'no-such-package is missing: npm install quickjs-emscripten-core no-such-package',
+    )
+  })
+
+  test('a script that cannot start is told', async () => {
+    await expect(nodePlatform.thread!({ text: '() => { throw new Error("no") }', modules: [] })).rejects.toThrow('no')
+  })
+})
