@@ -40,9 +40,9 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
       const rows = await run(sql`
         with mine as (${lockedHolds(db, claims)})
         update ${t.jobs} j set held_until = ${until}::bigint from mine where j.id = mine.id
-        returning j.id`)
-      const held = new Set(rows.map((row) => row['id']))
-      return claims.map(({ id }) => id).filter((id) => !held.has(id))
+        returning j.id, j.token`)
+      const tokens = new Map(rows.map((row) => [row['id'], row['token']]))
+      return claims.filter(({ id, token }) => tokens.get(id) !== token).map(({ id }) => id)
     },
 
     async release(claims) {
@@ -73,6 +73,12 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         group by "group" order by "group"
         on conflict (id) do update set paused_until = excluded.paused_until
         where g.paused_until < excluded.paused_until`)
+    },
+
+    async pausedUntil(group, now) {
+      const [row] = await run(sql`
+        select paused_until from ${t.groups} where id = ${group}::text and paused_until > ${now}::bigint`)
+      return row === undefined ? null : number(row['paused_until'])
     },
 
     async stats(now) {

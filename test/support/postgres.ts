@@ -140,17 +140,37 @@ export const clients: readonly TestClient[] = [
   },
 ]
 
-/** A storage in a fresh schema, which goes with it. */
-export async function openPostgres(handle: PostgresHandle, options: PostgresOptions = {}) {
-  const schema = freshSchema()
-  await migrate(handle, { schema })
-  const storage = postgres(handle, { schema, ...options })
+/** Storages over one handle, each in a schema of its own, which is emptied for the next one: that is faster than a new one. */
+export function schemasOf(handle: PostgresHandle) {
+  const all: string[] = []
+  const free: string[] = []
+  const run = (text: string) => clientOf(handle).query(text, [])
   return {
-    schema,
-    subject: storage,
-    async close() {
-      await storage.close()
-      await clientOf(handle).query(`drop schema ${schema} cascade`, [])
+    async open(options: PostgresOptions = {}) {
+      const schema = free.pop() ?? freshSchema()
+      if (!all.includes(schema)) {
+        all.push(schema)
+        await migrate(handle, { schema })
+      }
+      const subject = postgres(handle, { schema, ...options })
+      return {
+        schema,
+        subject,
+        async close() {
+          await subject.close()
+          await run(`do $$ begin ${filled.map((table) => `delete from ${schema}.${table};`).join(' ')} end $$`)
+          free.push(schema)
+        },
+      }
+    },
+    async drop() {
+      for (const schema of all) await run(`drop schema ${schema} cascade`)
     },
   }
 }
+
+/** Tables that hold rows, those that refer to others first. Deleting workspaces deletes their configuration. */
+const filled = [
+  ...['open_attempts', 'outcomes', 'attempts', 'unique_ids', 'events', 'workspaces', 'graves', 'tallies'],
+  ...['jobs', 'groups', 'hints', 'messages', 'dead_messages', 'limits', 'turns'],
+]
