@@ -66,6 +66,12 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         }
       }),
 
+    pausedUntil: (group, now) =>
+      access.read(({ queue }) => {
+        const until = queue.groups.get(group)?.pausedUntil ?? 0
+        return until > now ? until : null
+      }),
+
     stats: (now) =>
       access.read((state) => {
         const { queue } = state

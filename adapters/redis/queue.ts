@@ -261,6 +261,10 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
         )
       }
     },
+    async pausedUntil(group, now) {
+      const until = await connection.send('ZSCORE', [`${tag}:queue:paused`, group], true)
+      return until !== null && Number(until) > now ? Number(until) : null
+    },
     async stats(now) {
       const [size, oldest] = await run(connection, stats, tag, [now])
       return { size: Number(size), oldestDueAt: oldest === '' ? null : Number(oldest) }

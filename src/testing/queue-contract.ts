@@ -175,6 +175,17 @@ export const queueContract: Contract<Queue> = [
     equal(ids(await take(queue, { now: 15_000, cap: 1, busy: { h: 1 } })), ['a'], 'at its end')
   }),
 
+  promise('until when a group is paused is told, the later of two pauses', async (queue) => {
+    if (queue.pausedUntil === undefined) return
+    await queue.add([job('a', 'g', 10_000)])
+    equal(await queue.pausedUntil('g', 10_000), null, 'before a pause')
+    await queue.pause([{ group: 'g', until: 15_000 }])
+    await queue.pause([{ group: 'g', until: 12_000 }])
+    equal(await queue.pausedUntil('g', 10_000), 15_000, 'while it is paused')
+    equal(await queue.pausedUntil('other', 10_000), null, 'of another group')
+    equal(await queue.pausedUntil('g', 15_000), null, 'when it is over')
+  }),
+
   promise('a pause holds for jobs added and released after it, and needs no job', async (queue) => {
     await queue.pause([{ group: 'g', until: 15_000 }])
     await queue.add([job('a', 'g', 1)])
