@@ -49,12 +49,21 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
 
     async advance(by) {
       const until = time + duration(by)
+      const { settled, close } = settler()
       await settled()
-      for (let sleeper = next(); sleeper !== null && sleeper.at <= until; sleeper = next()) {
+      for (;;) {
+        let sleeper = next()
+        if (sleeper === null || sleeper.at > until) {
+          // Before it goes on for good: a whole round of the event loop, for those who wait for more than a promise.
+          await round()
+          sleeper = next()
+        }
+        if (sleeper === null || sleeper.at > until) break
         time = Math.max(time, sleeper.at)
         sleeper.wake()
         await settled()
       }
+      close()
       time = Math.max(time, until)
     },
   }
@@ -72,16 +81,27 @@ export function duration(span: Span): number {
   return Number(count) * ms
 }
 
-/** Lets everything run that waits for no timer. */
-async function settled(): Promise<void> {
+/** A timer of no time takes at least a millisecond, in which the event loop goes round as often as it needs to. */
+function round(): Promise<void> {
+  return new Promise((resolve) => void setTimeout(resolve, 0))
+}
+
+/** Lets everything run that waits for no timer: turns of the event loop, by way of messages to oneself. */
+function settler(): { settled(): Promise<void>; close(): void } {
   const { port1, port2 } = new MessageChannel()
-  for (let turn = 0; turn < turns; turn++) {
-    await new Promise<void>((resolve) => {
-      port1.addEventListener('message', () => resolve(), { once: true })
-      port1.start()
-      port2.postMessage(null)
-    })
+  let arrived = () => {}
+  port1.addEventListener('message', () => arrived())
+  port1.start()
+  return {
+    async settled() {
+      for (let turn = 0; turn < turns; turn++) {
+        await new Promise<void>((resolve) => {
+          arrived = resolve
+          port2.postMessage(null)
+        })
+      }
+    },
+    // An open port would keep the process alive.
+    close: () => port1.close(),
   }
-  port1.close()
-  port2.close()
 }
