@@ -301,7 +301,7 @@ describeRedis.each(clients)('storage on Redis through $name', ({ open }) => {
     await server.stop()
   })
 
-  test.for(Array.from({ length: 20 }, (_, seed) => seed))(
+  test.for(Array.from({ length: 8 }, (_, seed) => seed))(
     'it answers as memory does, whatever happens: seed %i',
     async (seed) => {
       const storage = redis(connected.client, { namespace: freshNamespace() })
