@@ -157,7 +157,7 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
     }
 
     function awaited(): string {
-      if (!visit.inside || request === undefined) return 'a free connection'
+      if (!visit.isInside() || request === undefined) return 'a free connection'
       if (pool.wasConnected(request)) return 'headers'
       if (exchange.isLookingUp(target.host)) return `the lookup of ${target.host}`
       return request.socket?.connecting === false ? 'the TLS handshake' : 'a connection'

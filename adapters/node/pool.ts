@@ -26,7 +26,7 @@ export interface Visit {
   enter(go: () => void): void
   /** Gives the place up, or the wait for it. */
   leave(): void
-  readonly inside: boolean
+  isInside(): boolean
 }
 
 /** Keep-alive connections, bounded for each origin and in all. */
@@ -156,9 +156,7 @@ export function connectionPool({
         at = 'outside'
         if (own.inside === 0) origins.delete(origin)
       },
-      get inside() {
-        return at === 'inside'
-      },
+      isInside: () => at === 'inside',
     }
   }
 
