@@ -4,6 +4,8 @@ import type { ConfigDocument } from '../schema/config.ts'
 
 /** YAML is read at less than a megabyte a second, and nothing else runs meanwhile; JSON may be as long as any body. */
 const maxYamlLength = 2 * 1024 * 1024
+const maxNesting = 500
+const maxAnchors = 1000
 
 /** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
@@ -23,15 +25,22 @@ async function parseYaml(text: string): Promise<unknown> {
     )
   }
   // Not every instance reads YAML.
-  const { isScalar, parseDocument, visit } = await import('yaml')
+  const { isScalar, Lexer, parseDocument, visit } = await import('yaml')
   let json: string
   try {
-    const document = parseDocument(text, { version: '1.2', uniqueKeys: true, strict: true, logLevel: 'error' })
+    guard(new Lexer().lex(text))
+    // Its own check of unique keys compares every key with every other.
+    const document = parseDocument(text, { version: '1.2', uniqueKeys: false, strict: true, logLevel: 'error' })
     if (document.errors[0] !== undefined) throw document.errors[0]
-    // Collections as keys would become texts, in a time that doubles with each level.
     visit(document, {
-      Pair(_, { key }) {
-        if (!isScalar(key)) throw new Error('keys must be plain values')
+      Map(_, { items }) {
+        const keys = new Set<unknown>()
+        for (const { key } of items) {
+          // Collections as keys would become texts, in a time that doubles with each level.
+          if (!isScalar(key)) throw new Error('keys must be plain values')
+          if (keys.has(String(key.value))) throw new Error(`Map keys must be unique: ${String(key.value)}`)
+          keys.add(String(key.value))
+        }
       },
     })
     json = JSON.stringify(document.toJS({ maxAliasCount: 100 }) ?? null)
@@ -41,6 +50,33 @@ async function parseYaml(text: string): Promise<unknown> {
     throw new PosthornError('validation', `malformed yaml content: ${reason}`, { cause })
   }
   return parseJson(json)
+}
+
+/** Precedes the text of a scalar among the lexer's tokens. */
+const scalarFollows = '\u001f'
+
+/**
+ * Refuses a document on which the parser would spend minutes: its time grows with the square of open collections and
+ * of anchors. Flow collections nest, and block collections that open on one line; indentation alone cannot nest deep
+ * in so few characters.
+ */
+function guard(tokens: Iterable<string>): void {
+  let flows = 0
+  let opened = 0
+  let anchors = 0
+  let before = ''
+  for (const token of tokens) {
+    if (before !== scalarFollows) {
+      if (token === '[' || token === '{') flows++
+      else if (token === ']' || token === '}') flows--
+      else if (token.endsWith('\n')) opened = 0
+      else if (flows === 0 && (token === '-' || token === '?')) opened++
+      else if (token.startsWith('&')) anchors++
+    }
+    before = token
+    if (flows + opened > maxNesting) throw new Error(`nested deeper than ${maxNesting} levels`)
+    if (anchors > maxAnchors) throw new Error(`more than ${maxAnchors} anchors`)
+  }
 }
 
 /** A config document as YAML: keys sorted, block literals for texts of several lines, one newline at the end. */
