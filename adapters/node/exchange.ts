@@ -10,7 +10,7 @@ export interface Exchange {
   readonly target: Target
   readonly method: string
   /** With lower-case names. Those that frame the message are ours and are left out. */
-  readonly headers: Iterable<readonly [name: string, value: string]>
+  readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
   /** Over everything: the line for a connection, lookup, connection, request and answer. */
   readonly timeoutMs: number
@@ -34,8 +34,17 @@ export type Ending =
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
   | { readonly kind: 'aborted' }
 
-const unsettable =
-  /^(?:host|content-length|connection|keep-alive|transfer-encoding|te|trailer|upgrade|expect|proxy-.*)$/i
+const unsettable = new Set([
+  'host',
+  'content-length',
+  'connection',
+  'keep-alive',
+  'transfer-encoding',
+  'te',
+  'trailer',
+  'upgrade',
+  'expect',
+])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
 const empty = Buffer.alloc(0)
@@ -168,8 +177,9 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
 /** Headers without those that are ours, and with the length of the body. */
 function framed({ headers, body }: Exchange): Record<string, string | number> {
   const framed: Record<string, string | number> = {}
-  for (const [name, value] of headers) {
-    if (!unsettable.test(name)) framed[name] = value
+  for (const given in headers) {
+    const name = given.toLowerCase()
+    if (!unsettable.has(name) && !name.startsWith('proxy-')) framed[name] = headers[given]! // its own key
   }
   if (body !== null) framed['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   return framed

@@ -29,7 +29,7 @@ export function createGuardedFetch(
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer())
     const ending = await client.exchange(url, {
       method,
-      headers: headersOf(headers),
+      headers: Object.fromEntries(headersOf(headers)),
       body,
       timeoutMs,
       signal,

@@ -61,7 +61,7 @@ export function guardedClient(options: GuardedOptions): HttpClient & { readonly 
     async send({ url, method, headers, body }, { timeoutMs, signal, captureBytes }) {
       const ending = await client.exchange(url, {
         method,
-        headers: Object.entries(headers),
+        headers,
         body: method === 'GET' || method === 'DELETE' ? null : body,
         timeoutMs,
         signal,
@@ -90,9 +90,11 @@ function replyOf({ status, rawHeaders, body }: Ending & { kind: 'response' }, ma
 const beyondAscii = /[\x80-\xff]/
 
 /** Names and values. node:http reads values as latin1; those of today are UTF-8 where they are not ASCII. */
-function* pairs(rawHeaders: readonly string[]): Generator<[string, string]> {
+function pairs(rawHeaders: readonly string[]): [string, string][] {
+  const pairs: [string, string][] = []
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
     const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!] // the condition says so
-    yield [name, beyondAscii.test(value) ? Buffer.from(value, 'latin1').toString() : value]
+    pairs.push([name, beyondAscii.test(value) ? Buffer.from(value, 'latin1').toString() : value])
   }
+  return pairs
 }
