@@ -72,7 +72,7 @@ export interface RetentionOptions {
 
 /** Disables an endpoint of whose attempts in the window at least `failurePercent` failed, of at least `minimum`. */
 export interface BreakerOptions {
-  /** Default 3600. */
+  /** Default 3600; at least a minute, at most a week. */
   readonly windowSeconds?: number
   /** Default 80. */
   readonly failurePercent?: number
@@ -147,7 +147,7 @@ const settings = closedObject({
   retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
   breaker: v.optional(
     closedObject({
-      windowSeconds: withDefault(integer({ min: 60 }), 3600),
+      windowSeconds: withDefault(integer({ min: 60, max: 604_800 }), 3600),
       failurePercent: withDefault(integer({ min: 1, max: 100 }), 80),
       minimum: count(100),
     }),

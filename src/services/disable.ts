@@ -1,16 +1,40 @@
 import type { Context } from '../context.ts'
+import { failing } from '../core/breaker.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
 
 const mostTries = 5
+const minuteMs = 60_000
 
-/** Switches an endpoint off; false when it is off or gone already, or somebody keeps writing it. */
-export async function disableEndpoint(ctx: Context, workspaceId: string, endpointId: string): Promise<boolean> {
-  for (let tries = 0; tries < mostTries; tries++) {
-    const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
-    if (stored === null || !stored.row.enabled) return false
-    const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
-    const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
-    if (answer === 'written') return true
-    if (answer !== 'conflict') return false
+/** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
+export async function disableFailing(ctx: Context, now: number): Promise<void> {
+  const { breaker } = ctx.settings
+  if (breaker === undefined) return
+  const rule = breaker
+  const since = now - rule.windowSeconds * 1000
+
+  /** Outcomes from before its last change say nothing of an endpoint: one that was mended and enabled starts anew. */
+  async function stillFails(endpoint: Endpoint): Promise<boolean> {
+    if (endpoint.updated_at <= since || endpoint.updated_at === endpoint.created_at) return true
+    const nextMinute = Math.ceil(endpoint.updated_at / minuteMs) * minuteMs
+    const tallies = await ctx.storage.attempts.tallies(nextMinute)
+    return failing(tallies, rule).some(({ endpointId }) => endpointId === endpoint.id)
   }
-  return false
+
+  /** False when it is off or gone already, fails no more, or somebody keeps writing it. */
+  async function disable(workspaceId: string, endpointId: string): Promise<boolean> {
+    for (let tries = 0; tries < mostTries; tries++) {
+      const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
+      if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) return false
+      const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
+      const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
+      if (answer !== 'conflict') return answer === 'written'
+    }
+    return false
+  }
+
+  for (const { workspaceId, endpointId } of failing(await ctx.storage.attempts.tallies(since), rule)) {
+    if (!(await disable(workspaceId, endpointId))) continue
+    ctx.log.warn(`endpoint ${endpointId} was disabled: at least ${rule.failurePercent} % of its attempts failed`)
+    ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
+  }
 }

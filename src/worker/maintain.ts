@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts'
-import { failing } from '../core/breaker.ts'
-import { disableEndpoint } from '../services/disable.ts'
+import { disableFailing } from '../services/disable.ts'
 
 export const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
@@ -12,7 +11,7 @@ export interface Maintenance {
 }
 
 export function maintenance(ctx: Context): Maintenance {
-  const { retention, breaker } = ctx.settings
+  const { retention } = ctx.settings
 
   async function purge(now: number, signal: AbortSignal | undefined): Promise<void> {
     const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
@@ -24,21 +23,10 @@ export function maintenance(ctx: Context): Maintenance {
     while (!signal?.aborted && (await ctx.storage.purge(options)) > 0);
   }
 
-  async function judge(now: number): Promise<void> {
-    if (breaker === undefined) return
-    const tallies = await ctx.storage.attempts.tallies(now - breaker.windowSeconds * 1000)
-    for (const { workspaceId, endpointId } of failing(tallies, breaker)) {
-      if (await disableEndpoint(ctx, workspaceId, endpointId)) {
-        ctx.log.warn(`endpoint ${endpointId} was disabled: at least ${breaker.failurePercent} % of its attempts failed`)
-        ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
-      }
-    }
-  }
-
   return {
     async minute(signal) {
       const now = ctx.clock.now()
-      if (await ctx.storage.turn('breaker', minuteMs, now)) await judge(now)
+      if (await ctx.storage.turn('breaker', minuteMs, now)) await disableFailing(ctx, now)
       if (await ctx.storage.turn('purge', minuteMs, now)) await purge(now, signal)
     },
   }
