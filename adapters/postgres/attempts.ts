@@ -27,7 +27,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
         join ${t.workspaces} w on w.key = o.workspace
         join ${t.attempts} a on a.id = o.id
         join ${t.events} e on e.id = a.event_id
-        where o.id = any(${ids}::text[])`)
+        where o.id = any(array(select unnest(${ids}::text[])))`)
       const deliveries = new Map(
         rows.map((row) => [
           row['id'] as string,

@@ -31,7 +31,7 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
     async take({ limit, leaseMs, now }) {
       const rows = await run(sql`
         with due as (
-          select id from ${t.messages} where held_until is null or held_until <= ${now}::bigint
+          select id from ${t.messages} where held_until <= ${now}::bigint
           order by received_at, id limit ${limit}::int for update skip locked
         ),
         taken as (

@@ -110,7 +110,10 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
           unique_id text collate "C", ingested_at bigint, created_at bigint, updated_at bigint)
       join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
       where not exists (select from ${t.events} e where e.id = g.id)
-        and g.id <> all(array(select p.event_id from planned p join ${t.attempts} a on a.id = p.id))
+        and g.id <> all(array(
+          select p.event_id from planned p join ${t.attempts} a on a.id = p.id
+          where a.id = any(array(select id from planned))
+        ))
     ),
     -- Whoever comes second at the same moment waits here, then finds it taken.
     claimed as (

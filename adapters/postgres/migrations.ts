@@ -184,11 +184,11 @@ create table $schema.jobs (
   id text collate "C" primary key,
   group_id text collate "C" not null,
   due_at bigint not null,
-  held_until bigint,
+  held_until bigint not null default 0,
   token text
 ) with (autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 5000);
 create index jobs_due on $schema.jobs (group_id, due_at, id);
-create index jobs_held on $schema.jobs (held_until) where held_until is not null;
+create index jobs_held on $schema.jobs (held_until) where held_until > 0;
 
 create table $schema.groups (
   id text collate "C" primary key,
@@ -211,7 +211,7 @@ create table $schema.messages (
   data text not null,
   unique_id text,
   received_at bigint not null,
-  held_until bigint,
+  held_until bigint not null default 0,
   token text,
   tries integer not null default 0
 ) with (fillfactor = 70, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000);

@@ -10,6 +10,9 @@ import type { Announce, Ear } from './wake.ts'
 // - A claim works the hints it sees into groups. It moves a group's `next_at` forward only if it saw the group's latest
 //   version: otherwise another claim worked in a hint whose job this one does not see.
 // - A lapsed hold is found by its lease, and is then a candidate like a group with a due job.
+//
+// Here and elsewhere `id = any(array(select ...))` stands where a join would do: the planner then reads by index, whatever
+// size it took the tables for when it made the plan.
 
 /** The most hints that one claim works in; the next one goes on. */
 const maxHints = raw('10000')
@@ -50,7 +53,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
       await run(sql`
         with mine as (${lockedHolds(db, claims)}),
         released as (
-          update ${t.jobs} j set held_until = null, token = null from mine where j.id = mine.id
+          update ${t.jobs} j set held_until = 0, token = null from mine where j.id = mine.id
           returning j.group_id, j.due_at
         )
         insert into ${t.hints} (group_id, due_at) select group_id, min(due_at) from released group by group_id`)
@@ -84,7 +87,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
     async stats(now) {
       const [row] = await run(sql`
         select count(*) as size,
-          min(due_at) filter (where due_at <= ${now}::bigint and (held_until is null or held_until <= ${now}::bigint)) as oldest
+          min(due_at) filter (where due_at <= ${now}::bigint and held_until <= ${now}::bigint) as oldest
         from ${t.jobs}`)
       return { size: number(row!['size']), oldestDueAt: numberOrNull(row!['oldest']) } // an aggregate is one row
     },
@@ -95,7 +98,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         from (
           select id as group_id, next_at as at from ${t.groups} where next_at is not null
           union all select group_id, due_at from ${t.hints}
-          union all select group_id, greatest(due_at, held_until) from ${t.jobs} where held_until is not null
+          union all select group_id, greatest(due_at, held_until) from ${t.jobs} where held_until > 0
         ) w
         left join ${t.groups} g on g.id = w.group_id`)
       return numberOrNull(row!['next_at']) // an aggregate is one row
@@ -123,13 +126,14 @@ export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
     select j.id from ${t.jobs} j
     join jsonb_to_recordset(${json(claims.map(({ id, token }) => ({ id, token })))}::text::jsonb)
       as c (id text collate "C", token text) on c.id = j.id and c.token = j.token
+    where j.id = any(array(select unnest(${claims.map(({ id }) => id)}::text[])))
     order by j.id for update of j`
 }
 
 function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: ClaimOptions): Sql {
   const full = Object.keys(busy).filter((group) => busy[group]! >= cap)
   const waiting = (group: Sql): Sql => sql`
-    j.group_id = ${group} and j.due_at <= ${now}::bigint and (j.held_until is null or j.held_until <= ${now}::bigint)`
+    j.group_id = ${group} and j.due_at <= ${now}::bigint and j.held_until <= ${now}::bigint`
   return sql`
     with held as materialized (
       select key as id, value::bigint as jobs from jsonb_each_text(${json(busy)}::text::jsonb)
@@ -151,7 +155,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
       union
       select group_id from hint where due_at <= ${now}::bigint
       union
-      select group_id from ${t.jobs} where held_until <= ${now}::bigint
+      select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now}::bigint
     ),
     -- Groups by their oldest due job.
     line as materialized (
@@ -178,7 +182,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
     token as materialized (select gen_random_uuid()::text as token),
     claimed as (
       update ${t.jobs} j set held_until = ${now + leaseMs}::bigint, token = token.token
-      from taken, token where j.id = taken.id
+      from token where j.id = any(array(select id from taken))
     ),
     -- What waits in the groups that this claim looked into, once it has taken its part.
     part as (select group_id, array_agg(id) as ids from taken group by group_id),
@@ -195,7 +199,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
       left join ${t.groups} g on g.id = d.id
       left join lateral (
         select j.due_at from ${t.jobs} j
-        where j.group_id = d.id and j.held_until is null and (part.ids is null or j.id <> all(part.ids))
+        where j.group_id = d.id and j.held_until <= ${now}::bigint and j.id <> all(coalesce(part.ids, '{}'))
         order by j.due_at, j.id limit 1
       ) head on true
     ),

@@ -48,6 +48,7 @@ export async function settle(
       select o.id from ${t.open_attempts} o
       join given g on g.id = o.id
       join ${t.workspaces} w on w.key = o.workspace and w.id = g.workspace_id
+      where o.id = any(array(select id from given))
       order by o.id for update of o
     ),
     closed as (
