@@ -3,7 +3,7 @@ import { PosthornError } from '../errors.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 
 /** YAML is read at less than a megabyte a second, and nothing else runs meanwhile; JSON may be as long as any body. */
-const maxYamlLength = 2 * 1024 * 1024
+const maxYamlLength = 4 * 1024 * 1024
 const maxNesting = 500
 const maxAnchors = 1000
 

@@ -368,7 +368,7 @@ describe('YAML', () => {
       expect(answer.body.message).toMatch(/^malformed yaml content: |nested deeper/)
       expect(performance.now() - started).toBeLessThan(5000)
     }
-    expect(await sync(`a: ${'x'.repeat(2 ** 21)}`, '', yaml)).toMatchObject({ status: 413 })
+    expect(await sync(`a: ${'x'.repeat(2 ** 22)}`, '', yaml)).toMatchObject({ status: 413 })
   })
 })
 

@@ -20,7 +20,7 @@ const odd = [
   0,
   -1,
   1.5,
-  1e400,
+  Infinity,
   2 ** 53,
   '',
   'x',
@@ -150,7 +150,7 @@ test('whatever is asked, nothing breaks: 5,000 mutated requests', { timeout: 120
     if (chance < 0.05) return text.slice(0, Math.floor(next() * text.length))
     if (chance < 0.08) return `${text}${pick([']', ',', '\0', 'x', '\n---\n', ' '.repeat(30_000)])}`
     if (chance < 0.1) return new Uint8Array([...new TextEncoder().encode(text.slice(0, 50)), 0xff, 0xfe])
-    if (chance < 0.12) return `${'[{"a":'.repeat(3000)}`
+    if (chance < 0.12) return '[{"a":'.repeat(3000)
     if (chance < 0.16) return text.replaceAll('"', pick(["'", '', '&a ', '*a ', '!!binary ']))
     return text
   }
