@@ -5,6 +5,7 @@ import { matches } from '../core/match.ts'
 import { notFound } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { idPattern } from '../schema/shared.ts'
 import type { EventService, Explanation } from './services.ts'
 import { resolveWorkspace } from './workspaces.ts'
 
@@ -15,7 +16,7 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
   return {
     async explain(workspace, id) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      const event = await ctx.storage.events.get(workspaceId, id)
+      const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
       if (event === null) throw notFound()
       const configuration = await ctx.configuration.fresh(workspaceId)
       const { rows } = await ctx.storage.attempts.list(workspaceId, {
@@ -42,22 +43,30 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
     own: readonly StoredAttempt[],
     now: number,
   ): Promise<Explanation> {
-    const open = own.find(({ status }) => status === 'OPEN')
+    // A retry by hand may stand beside a chain that is still going on; what is next to happen tells most.
+    const open = own
+      .filter(({ status }) => status === 'OPEN')
+      .reduce<StoredAttempt | undefined>(
+        (a, b) => (a === undefined || b.scheduled_at < a.scheduled_at ? b : a),
+        undefined,
+      )
+    const told = open ?? own.at(-1)
     const pausedUntil = open === undefined ? null : ((await ctx.queue.pausedUntil?.(endpoint.id, now)) ?? null)
-    const attempts = own.map((attempt) => shownAttempt(attempt, now))
     return {
       endpoint_id: endpoint.id,
       endpoint_name: endpoint.name,
       matched: own.length > 0,
-      reason: reason(endpoint, eventType, attempts.at(-1), pausedUntil),
-      attempts,
+      reason:
+        told === undefined
+          ? unmatchedReason(endpoint, eventType)
+          : attemptReason(shownAttempt(told, now), endpoint, pausedUntil),
+      attempts: own.map((attempt) => shownAttempt(attempt, now)),
       next_due_at: open === undefined ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
     }
   }
 }
 
-function reason(endpoint: Endpoint, eventType: string, last: Attempt | undefined, pausedUntil: number | null): string {
-  if (last !== undefined) return attemptReason(last, endpoint, pausedUntil)
+function unmatchedReason(endpoint: Endpoint, eventType: string): string {
   if (!endpoint.enabled) return 'the endpoint is disabled'
   if (endpoint.events.length === 0) return 'the endpoint names no events'
   if (!endpoint.events.some((pattern) => matches(pattern, eventType))) {
@@ -66,25 +75,30 @@ function reason(endpoint: Endpoint, eventType: string, last: Attempt | undefined
   return 'the endpoint matches now, but did not when the event was accepted'
 }
 
-function attemptReason(last: Attempt, endpoint: Endpoint, pausedUntil: number | null): string {
-  switch (last.status) {
+function attemptReason(attempt: Attempt, endpoint: Endpoint, pausedUntil: number | null): string {
+  switch (attempt.status) {
     case 'SUCCESSFUL':
       return 'delivered'
     case 'FAILED':
-      if (last.error_code === 'DENIED') return `denied: ${last.error_message ?? 'the address may not be sent to'}`
-      return `failed and nothing follows: ${last.error_message ?? `status ${last.response?.status ?? 'unknown'}`}`
+      if (attempt.error_code === 'DENIED') return `denied: ${attempt.error_message ?? 'the address may not be sent to'}`
+      return `failed and nothing follows: ${attempt.error_message ?? `status ${attempt.response?.status ?? 'unknown'}`}`
     case 'CANCELED':
-      return last.error_code === 'ENDPOINT_DISABLED'
+      return attempt.error_code === 'ENDPOINT_DISABLED'
         ? 'canceled: the endpoint was disabled when the attempt fell due'
         : 'canceled: the endpoint or the event was gone when the attempt fell due'
     case 'INIT':
     case 'QUEUED': {
-      const at = (time: number) => new Date(time).toISOString()
-      if (pausedUntil !== null) {
-        const why = endpoint.rate_limit === null ? 'the endpoint asked to be left alone' : 'its rate limit is used up'
-        return `waits until ${at(pausedUntil)}: ${why}`
-      }
-      return `attempt ${last.attempt_number} is due at ${at(last.scheduled_at)}`
+      const due = `attempt ${attempt.attempt_number} is due at ${timeText(attempt.scheduled_at)}`
+      if (!endpoint.enabled) return `the endpoint is disabled: ${due} and will be canceled unless it is enabled by then`
+      if (pausedUntil === null || pausedUntil <= attempt.scheduled_at) return due
+      const asked = 'the endpoint asked to be left alone'
+      const why = endpoint.rate_limit === null ? asked : `its rate limit is used up, or ${asked}`
+      return `waits until ${timeText(pausedUntil)}: ${why}`
     }
   }
+}
+
+/** An ISO 8601 time; the milliseconds themselves where a date cannot hold them. */
+function timeText(time: number): string {
+  return time <= 8.64e15 ? new Date(time).toISOString() : String(time)
 }

@@ -11,6 +11,8 @@ import { resolveWorkspace } from './workspaces.ts'
 
 const mostDeliveries = 10_000
 const batchSize = 500
+/** Between the two ids of a cursor, in which it cannot occur: where to go on, and where the replay ends. */
+const cursorSeparator = '.'
 
 const time = integer()
 const bounds = object({ gt: v.nullish(time), gte: v.nullish(time), lt: v.nullish(time), lte: v.nullish(time) })
@@ -20,7 +22,7 @@ const replayInput = object({
   endpoint_id: orNull(text({ min: 1 })),
   created_at: orNull(v.lazy((input) => (typeof input === 'number' ? time : bounds))),
   status: orNull(oneOf(['FAILED', 'CANCELED'])),
-  after: orNull(text({ min: 1 })),
+  after: orNull(text({ min: 1, max: 129 })),
   limit: withDefault(integer({ min: 1, max: mostDeliveries }), mostDeliveries),
 })
 
@@ -36,12 +38,16 @@ export function replayService(ctx: Context): Pick<EventService, 'replay'> {
         ...(filter.status && { status: filter.status }),
         ...(filter.created_at !== null && { created_at: timeRange(filter.created_at) }),
       }
+      await ctx.clock.ready?.()
+      // What this replay makes itself, and what fails again of it meanwhile, comes after `end` and is not replayed.
+      const [start, end = ctx.newId()] = filter.after?.split(cursorSeparator) ?? []
       let matched = 0
       let created = 0
-      let after = filter.after
+      let after = start ?? null
       while (matched < filter.limit) {
         const limit = Math.min(batchSize, filter.limit - matched)
-        const found = await ctx.storage.attempts.undelivered(workspaceId, { ...query, after, limit })
+        const page = await ctx.storage.attempts.undelivered(workspaceId, { ...query, after, limit })
+        const found = page.filter(({ attemptId }) => attemptId < end)
         matched += found.length
         after = found.at(-1)?.attemptId ?? after
         if (!dryRun && found.length > 0) {
@@ -54,7 +60,7 @@ export function replayService(ctx: Context): Pick<EventService, 'replay'> {
         }
         if (found.length < limit) return { matched, created, next: null }
       }
-      return { matched, created, next: after }
+      return { matched, created, next: `${after}${cursorSeparator}${end}` }
     },
   }
 }

@@ -3,6 +3,7 @@ import type { NewAttempt, StoredAttempt } from '../contracts/storage.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
+import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './ingest.ts'
 import type { EventService } from './services.ts'
 import { resolveWorkspace } from './workspaces.ts'
@@ -12,10 +13,11 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
   return {
     async retry(workspace, id, endpointId) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      if ((await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
-      if (!endpointId || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
+      if (!idPattern.test(id) || (await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
+      if (!idPattern.test(endpointId) || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
         throw new PosthornError('validation', 'endpoint not found')
       }
+      await ctx.clock.ready?.()
       const attempt = manual(id, endpointId, ctx.clock.now(), ctx.newId)
       const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
       if (!added) throw notFound()

@@ -1,10 +1,11 @@
 import type { Context } from '../context.ts'
-import { shownAttempt } from '../core/attempt.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { anyObject, object, withDefault } from '../schema/leaf.ts'
 import { eventType, JsonText } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
+import { idPattern } from '../schema/shared.ts'
+import { attemptService } from './attempts.ts'
 import type { Deliver } from './deliver.ts'
 import type { Ingest } from './ingest.ts'
 import type { EndpointService } from './services.ts'
@@ -26,8 +27,9 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const data = input.data instanceof JsonText ? input.data.text : undefined
       const parsed = parse(testInput, { ...input, ...(data !== undefined && { data: {} }) })
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      const stored = await ctx.storage.endpoints.get(workspaceId, id)
+      const stored = idPattern.test(id) ? await ctx.storage.endpoints.get(workspaceId, id) : null
       if (stored === null) throw notFound()
+      await ctx.clock.ready?.()
       const { timeout } = stored.row.request
       const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
       let attemptId = ''
@@ -44,9 +46,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const sent = loaded === undefined ? null : await deliver.attempt(loaded, new AbortController().signal)
       if (loaded === undefined || sent === null) throw new PosthornError('unavailable', 'the delivery was not made')
       await deliver.settle(loaded, sent, null, { retries: false })
-      const ended = await ctx.storage.attempts.get(workspaceId, attemptId)
-      if (ended === null) throw notFound()
-      return shownAttempt(ended, ctx.clock.now())
+      return await attemptService(ctx).get(workspaceId, attemptId)
     },
   }
 }

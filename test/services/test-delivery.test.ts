@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+
+import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
+
+const url = 'https://shop.test/hooks'
+const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
+
+const withEndpoint = (posthorn: TestPosthorn, changes: object = {}) =>
+  posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['order.*'], ...changes })
+
+const post = async (posthorn: TestPosthorn, path: string, body?: string) => {
+  const response = await posthorn.admin.fetch(
+    new Request(`http://admin.test${path}`, { method: 'POST', ...(body !== undefined && { body }) }),
+  )
+  return { status: response.status, body: await response.json() }
+}
+
+describe('a test delivery', () => {
+  test('is made at once, signed, and answered with its attempt', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    await posthorn.plugins.create('default', {
+      name: 'standard-webhooks',
+      endpoint_id: 'shop',
+      config: { secrets: [secret] },
+    })
+    posthorn.receiver(url).answers({ status: 202, headers: { 'x-seen': 'yes' }, body: 'thanks' })
+    const attempt = await posthorn.endpoints.test('default', 'shop')
+    expect(attempt).toMatchObject({
+      endpoint_id: 'shop',
+      status: 'SUCCESSFUL',
+      attempt_number: 1,
+      trigger_mode: 'MANUAL',
+      attempted_at: posthorn.clock.now(),
+      request: { method: 'POST', url, body: '{"message":"A test delivery from Posthorn."}' },
+      response: { status: 202, headers: { 'x-seen': 'yes' }, body: 'thanks' },
+    })
+    expect(posthorn.deliveries).toHaveLength(1)
+    const [delivery] = posthorn.deliveries
+    expect(delivery!.headers['webhook-event-type']).toBe('posthorn.test')
+    expect(await delivery!.verify(secret)).toEqual({ message: 'A test delivery from Posthorn.' })
+    expect(await posthorn.attempts.get('default', attempt.id)).toEqual(attempt)
+  })
+
+  test('goes to its endpoint alone, whatever that wants, and is not made again by the worker', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    await posthorn.endpoints.create('default', { request: { url: 'https://other.test/' }, events: ['*'] })
+    await posthorn.endpoints.test('default', 'shop')
+    await posthorn.advance('1h')
+    expect(posthorn.deliveries.map((delivery) => delivery.url)).toEqual([url])
+    expect((await posthorn.status()).queue.size).toBe(0)
+  })
+
+  test('that fails is not retried', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    posthorn.receiver(url).answers(500)
+    expect(await posthorn.endpoints.test('default', 'shop')).toMatchObject({ status: 'FAILED', exhausted: true })
+    await posthorn.advance('2h')
+    expect(posthorn.deliveries).toHaveLength(1)
+  })
+
+  test('to a disabled endpoint says so', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn, { enabled: false })
+    expect(await posthorn.endpoints.test('default', 'shop')).toMatchObject({
+      status: 'CANCELED',
+      error_code: 'ENDPOINT_DISABLED',
+    })
+  })
+
+  test('has the type and the data that are asked for, over HTTP byte for byte', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    const data = '{"n": 12345678901234567890}'
+    const { status, body } = await post(
+      posthorn,
+      '/workspaces/default/endpoints/shop/test',
+      `{"event_type":"order.paid","data":${data}}`,
+    )
+    expect([status, body]).toMatchObject([200, { status: 'SUCCESSFUL', request: { body: data } }])
+    expect(posthorn.deliveries[0]).toMatchObject({ body: data, headers: { 'webhook-event-type': 'order.paid' } })
+    expect((await post(posthorn, '/endpoints/shop/test')).status).toBe(200)
+  })
+
+  test('of what is not there, or with what is no event, is refused', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    expect(await post(posthorn, '/endpoints/unknown/test')).toEqual({ status: 404, body: { message: 'Not found' } })
+    await expect(posthorn.endpoints.test('default', '\0')).rejects.toMatchObject({ code: 'not_found' })
+    expect(await post(posthorn, '/endpoints/shop/test', '{"event_type":"","data":[]}')).toMatchObject({
+      status: 400,
+      body: { error: { fields: { event_type: 'minimum string length is 1', data: 'value must be an object' } } },
+    })
+    expect(posthorn.deliveries).toHaveLength(0)
+  })
+})
+
+describe('a retry over HTTP', () => {
+  test('answers the new attempt', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    const event = await posthorn.events.create('default', { event_type: 'order.created', data: {} })
+    const { status, body } = await post(posthorn, `/workspaces/default/events/${event.id}/retry?endpoint_id=shop`)
+    expect([status, body]).toMatchObject([
+      200,
+      { event_id: event.id, endpoint_id: 'shop', status: 'QUEUED', trigger_mode: 'MANUAL', attempt_number: 1 },
+    ])
+  })
+
+  test.each(['', '?endpoint_id=unknown', '?endpoint_id=%C3%BC'])('with the endpoint %j is refused', async (query) => {
+    const posthorn = createTestPosthorn()
+    const event = await posthorn.events.create('default', { event_type: 'order.created', data: {} })
+    const answer = await post(posthorn, `/events/${event.id}/retry${query}`)
+    expect(answer).toEqual({ status: 400, body: { message: 'endpoint not found' } })
+  })
+
+  test('of an unknown event is not found', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    for (const id of ['unknown', '%00']) {
+      const answer = await post(posthorn, `/events/${id}/retry?endpoint_id=shop`)
+      expect(answer).toEqual({ status: 404, body: { message: 'Not found' } })
+    }
+  })
+})
