@@ -1,10 +1,11 @@
 import { fork } from 'node:child_process'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
 
 /** An endpoint in a process of its own, so that its work is not counted: it reads the request and answers 200. */
 export async function startReceiver(): Promise<{ url: string; stop: () => void }> {
-  const child = fork(process.argv[1]!, ['receive'], { execArgv: [] }) // a script is running
+  const child = fork(fileURLToPath(import.meta.url), ['receive'], { execArgv: [] })
   const port = await new Promise<number>((ready) => child.once('message', (message) => ready(Number(message))))
   return { url: `http://127.0.0.1:${port}/hook`, stop: () => child.kill() }
 }
