@@ -77,10 +77,9 @@ function requireInstalled(name: string, all: readonly string[]): void {
 
 function workerChannel(script: ThreadScript): Channel {
   const worker = new Worker(
-    `import('node:worker_threads').then(({ parentPort }) => {
-      ${program(script)}
-      begin((message) => parentPort.postMessage(message), (listener) => parentPort.on('message', listener))
-    })`,
+    `${program(script)}
+    const { parentPort } = process.getBuiltinModule('node:worker_threads')
+    begin((message) => parentPort.postMessage(message), (listener) => parentPort.on('message', listener))`,
     { eval: true, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 128 } },
   )
   return {
@@ -116,10 +115,14 @@ function processChannel(script: ThreadScript): Channel {
       child.on('exit', () => listener(new Error('the process has ended')))
     },
     hold(held) {
-      if (held) child.ref()
-      else child.unref()
-      if (held) child.channel?.ref()
-      else child.channel?.unref()
+      const channel: Partial<NonNullable<typeof child.channel>> | null | undefined = child.channel // Bun's has neither
+      if (held) {
+        child.ref()
+        channel?.ref?.()
+      } else {
+        child.unref()
+        channel?.unref?.()
+      }
     },
     kill: () => void child.kill('SIGKILL'),
   }
@@ -128,10 +131,10 @@ function processChannel(script: ThreadScript): Channel {
 /** JavaScript that defines `begin(send, receive)`. It holds all it needs, so that it runs without a file of ours. */
 function program({ text, modules }: ThreadScript): string {
   return `
-    const begin = async (send, receive) => {
+    const begin = (send, receive) => {
       try {
-        const { createRequire } = await import('node:module')
-        const { createHmac } = await import('node:crypto')
+        const { createRequire } = process.getBuiltinModule('node:module')
+        const { createHmac } = process.getBuiltinModule('node:crypto')
         const require = createRequire(${JSON.stringify(import.meta.url)})
         const hmac = (hash, key, data) => createHmac(hash.replace('-', ''), key).update(data).digest()
         const answer = (${text})(${JSON.stringify(modules)}.map((name) => require(name)), hmac)
