@@ -67,8 +67,8 @@ export interface Context {
   readonly plugins: PluginRegistry
   readonly settings: Settings
   readonly counters: Counters
-  /** When the instance was made. */
-  readonly startedAt: number
+  /** How long this instance has been there, by the clock of its process. */
+  uptimeMs(): number
   /** A fresh id that sorts after all ids this instance made before. */
   newId(): string
   /** The workspaces' configurations, compiled. */

@@ -16,6 +16,7 @@ import { registry } from './plugins/registry.ts'
 import { background } from './services/background.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration.ts'
+import { measures } from './services/measures.ts'
 import { observers } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { watched } from './services/watched.ts'
@@ -32,7 +33,9 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = options.logger ?? consoleLogger()
   const engine = options.storage ?? memory()
-  const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
+  const ownClock = options.clock ?? systemClock()
+  const clock = engineClock(ownClock, () => engine.time(), log)
+  const startedAt = ownClock.now()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
   const plugins = registry(options.plugins ?? [])
   const routes = routeTable(engine, clock)
@@ -62,7 +65,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     plugins,
     settings,
     counters,
-    startedAt: clock.now(),
+    uptimeMs: () => ownClock.now() - startedAt,
     configuration,
     gathers: platform.gathers,
     newId: idMaker(clock.now, platform.randomBytes),
@@ -90,7 +93,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     ...functions(services),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
-    statusHandler: statusHandler(ctx, services),
+    statusHandler: statusHandler(ctx, services, measures(on)),
     status: () => services.status(),
     health: () => services.health(),
     on,

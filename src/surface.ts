@@ -52,7 +52,7 @@ export interface Posthorn extends ServiceFunctions, Worker {
   readonly admin: Handler
   /** Where inbound requests become events. */
   readonly gateway: Handler
-  /** The status report on any path, the health where the path ends in `/health`. */
+  /** The status report on any path, the health where the path ends in `/health`, Prometheus metrics where it ends in `/metrics`. */
   readonly statusHandler: Handler
   status(): Promise<StatusReport>
   health(): Promise<HealthReport>

@@ -1,28 +1,33 @@
 import type { Context } from '../context.ts'
+import type { Measures } from '../services/measures.ts'
 import type { Services } from '../services/services.ts'
 import type { Handler } from './handler.ts'
+import { metricsText, metricsType } from './metrics.ts'
 import { errorResponse, json } from './respond.ts'
 
-/** Serves the status report on any path, and the health on paths that end in `/health`. */
-export function statusHandler(ctx: Context, services: Pick<Services, 'status' | 'health'>): Handler {
+/** Serves the status report on any path, the health on paths that end in `/health`, metrics on those that end in `/metrics`. */
+export function statusHandler(
+  ctx: Context,
+  services: Pick<Services, 'status' | 'health'>,
+  measures: Measures,
+): Handler {
+  async function answer(path: string): Promise<Response> {
+    if (path.endsWith('/metrics')) {
+      return new Response(await metricsText(ctx, measures), { headers: { 'content-type': metricsType } })
+    }
+    if (!path.endsWith('/health')) return json(200, await services.status())
+    const health = await services.health()
+    return json(health.status === 'UP' ? 200 : 503, health)
+  }
+
   return {
     async fetch(request) {
       if (request.method !== 'GET' && request.method !== 'HEAD') {
         return json(405, { message: 'method not allowed' }, { allow: 'GET, HEAD' })
       }
-      try {
-        const { pathname } = new URL(request.url)
-        if (!pathname.replace(/\/$/, '').endsWith('/health')) return reply(200, await services.status())
-        const health = await services.health()
-        return reply(health.status === 'UP' ? 200 : 503, health)
-      } catch (cause) {
-        return errorResponse(ctx.log, cause)
-      }
-
-      function reply(status: number, body: unknown): Response {
-        const response = json(status, body)
-        return request.method === 'HEAD' ? new Response(null, response) : response
-      }
+      const path = new URL(request.url).pathname.replace(/\/$/, '')
+      const response = await answer(path).catch((cause: unknown) => errorResponse(ctx.log, cause))
+      return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }
 }

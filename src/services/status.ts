@@ -1,7 +1,10 @@
 import type { Context } from '../context.ts'
 import { durationText, sizeText } from '../core/duration.ts'
+import { PosthornError } from '../errors.ts'
 import type { ComponentHealth } from '../schema/status.ts'
 import type { Services } from './services.ts'
+
+const deadlineMs = 5_000
 
 /** The report of an instance and whether it can work. */
 export function statusService(ctx: Context): Pick<Services, 'status' | 'health'> {
@@ -17,7 +20,7 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
       const { counters } = ctx
       const heap = sizeText(vitals.heapUsed)
       return {
-        uptime: durationText(now - ctx.startedAt),
+        uptime: durationText(ctx.uptimeMs()),
         runtime: { go: vitals.version, goroutines: vitals.handles },
         memory: {
           alloc: heap,
@@ -34,11 +37,7 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
         outbound_requests: counters.outbound,
         outbound_processing_requests: counters.outboundProcessing,
         outbound_failed_requests: counters.outboundFailed,
-        queue: {
-          size: queue.size,
-          backlog_latency_secs:
-            queue.oldestDueAt === null ? 0 : Math.max(0, Math.floor((now - queue.oldestDueAt) / 1000)),
-        },
+        queue: { size: queue.size, backlog_latency_secs: backlogSeconds(queue.oldestDueAt, now) },
         event: { pending },
       }
     },
@@ -54,26 +53,44 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
   }
 
   async function component(probe: () => Promise<unknown>): Promise<ComponentHealth> {
-    const over = new AbortController()
     try {
-      // A part that hangs is down.
-      const late = ctx.clock
-        .sleep(healthDeadlineMs, over.signal)
-        .then(() => over.signal.aborted || Promise.reject(new Error('late')))
-      late.catch(() => {}) // it may end after the race
-      await Promise.race([probe(), late])
+      await inTime(ctx, probe)
       return { status: 'UP' }
     } catch (cause) {
       ctx.log.warn('a component is down', { cause })
       // What the engine said may name hosts or users, so it goes to the log alone.
-      return {
-        status: 'DOWN',
-        error: cause instanceof Error && cause.message === 'late' ? 'no answer in time' : 'unavailable',
-      }
-    } finally {
-      over.abort()
+      return { status: 'DOWN', error: cause === late ? late.message : 'unavailable' }
     }
   }
 }
 
-const healthDeadlineMs = 5_000
+/** What the parts behind this instance tell at the moment; null where one fails or does not answer in time. */
+export async function figures(ctx: Context) {
+  const now = ctx.clock.now()
+  const known = async <Answer>(ask: () => Promise<Answer>) => await inTime(ctx, ask).catch(() => null)
+  const [connections, queue, pending] = await Promise.all([
+    known(() => ctx.storage.stats()),
+    known(() => ctx.queue.stats(now)),
+    known(() => ctx.inbox.size()),
+  ])
+  return {
+    connections,
+    queue: queue && { size: queue.size, backlogSeconds: backlogSeconds(queue.oldestDueAt, now) },
+    pending,
+  }
+}
+
+const late = new PosthornError('unavailable', 'no answer in time')
+
+async function inTime<Answer>(ctx: Context, ask: () => Promise<Answer>): Promise<Answer> {
+  const over = new AbortController()
+  const deadline = ctx.clock.sleep(deadlineMs, over.signal).then((): Answer => {
+    throw late
+  })
+  deadline.catch(() => {}) // it also throws when the race is long over
+  return await Promise.race([ask(), deadline]).finally(() => over.abort())
+}
+
+function backlogSeconds(oldestDueAt: number | null, now: number): number {
+  return oldestDueAt === null ? 0 : Math.max(0, Math.floor((now - oldestDueAt) / 1000))
+}
