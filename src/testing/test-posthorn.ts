@@ -28,11 +28,16 @@ export interface TestPosthorn extends Posthorn {
   until(milestone: Milestone): Promise<void>
 }
 
+export interface TestPosthornOptions extends Omit<Options, 'clock' | 'http'> {
+  /** Unix milliseconds; 2026-01-01T00:00:00Z by default. */
+  readonly startAt?: number
+}
+
 /**
  * Makes an instance for tests: in memory, with a fake clock, sending nothing. Nothing needs `start`: publish, then
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
  */
-export function createTestPosthorn(options: Omit<Options, 'clock' | 'http'> & { startAt?: number } = {}): TestPosthorn {
+export function createTestPosthorn(options: TestPosthornOptions = {}): TestPosthorn {
   const { startAt, ...rest } = options
   const clock = fakeClock(startAt)
   const receivers = scriptedReceivers(clock)

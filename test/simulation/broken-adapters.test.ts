@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'vitest'
+
+import { memory } from '../../adapters/memory/index.ts'
+import type { Claim } from '../../src/contracts/queue.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
+import { memory as foreign } from '../../adapters/memory/index.ts'
+import { simulate, SimulationError } from '../../src/testing/simulation/simulate.ts'
+
+/** The first seed that catches a broken storage, or null when none does. */
+async function caught(around: (storage: Storage) => Storage, seeds = 30): Promise<SimulationError | null> {
+  for (let seed = 0; seed < seeds; seed++) {
+    try {
+      await simulate({ seed, around })
+    } catch (error) {
+      if (error instanceof SimulationError) return error
+      throw error
+    }
+  }
+  return null
+}
+
+describe('the simulator catches', () => {
+  test('a settle that loses a follow-up', async () => {
+    const error = await caught((storage) => ({
+      ...storage,
+      attempts: {
+        ...storage.attempts,
+        settle: (settlements, options) =>
+          storage.attempts.settle(
+            settlements.map((settlement) => ({ ...settlement, next: null })),
+            options,
+          ),
+      },
+    }))
+    expect(error?.message).toMatch(/which was to be followed/)
+  })
+
+  test('a settle that makes a follow-up twice', async () => {
+    const error = await caught((storage) => ({
+      ...storage,
+      attempts: {
+        ...storage.attempts,
+        async settle(settlements, options) {
+          const answers = await storage.attempts.settle(settlements, options)
+          for (const { workspaceId, next } of settlements) {
+            if (next) await storage.attempts.add(workspaceId, [{ ...next, id: `${next.id}-again` }], options)
+          }
+          return answers
+        },
+      },
+    }))
+    expect(error?.message).toMatch(/has no single attempt/)
+  })
+
+  test('a queue that hands a job out twice', async () => {
+    const error = await caught((storage) => {
+      const queue = storage.queue!
+      let last: readonly Claim[] = []
+      const claim: typeof queue.claim = async (options) => {
+        const claims = await queue.claim(options)
+        const again = claims.length === 0 ? last : claims
+        last = claims
+        return again
+      }
+      return { ...storage, queue: { ...queue, claim } }
+    })
+    expect(error?.message).toMatch(/twice: attempt/)
+  })
+
+  test('a queue whose leases never lapse', async () => {
+    const error = await caught((storage) => {
+      const queue = storage.queue!
+      return {
+        ...storage,
+        queue: {
+          ...queue,
+          claim: (options) => queue.claim({ ...options, leaseMs: 1e12 }),
+          extend: () => Promise.resolve([]),
+        },
+      }
+    })
+    expect(error?.message).toMatch(/never ended/)
+  })
+
+  test('a queue that forgets every second pause', async () => {
+    const error = await caught((storage) => {
+      const queue = storage.queue!
+      let pauses = 0
+      const pause: typeof queue.pause = (groups) => (pauses++ % 2 === 0 ? queue.pause(groups) : Promise.resolve())
+      return { ...storage, queue: { ...queue, pause } }
+    })
+    expect(error?.message).toMatch(/pause: /)
+  })
+
+  test('a limiter that grants too much', async () => {
+    const error = await caught((storage) => ({
+      ...storage,
+      limiter: {
+        take: (wants) =>
+          Promise.resolve(wants.map(({ want }) => ({ granted: want, remaining: 1, retryAfterMs: 0, resetMs: 0 }))),
+      },
+    }))
+    expect(error?.message).toMatch(/limit: /)
+  })
+
+  test('an ingest that answers before it stored', async () => {
+    const error = await caught((storage) => ({
+      ...storage,
+      events: {
+        ...storage.events,
+        ingest: async (entries, options) => {
+          const dropped = entries.filter((_, i) => i % 2 === 1 || entries.length > 1)
+          await storage.events.ingest(dropped, options)
+          return entries.map(() => ({ kind: 'stored' as const }))
+        },
+      },
+    }))
+    expect(error?.message).toMatch(/lost: event/)
+    expect(error?.message).toMatch(/seed \d+ with \d+ events/)
+  })
+})
+
+test('a queue of another engine, beside the storage, loses nothing either', async () => {
+  for (let seed = 0; seed < 40; seed++) await simulate({ seed, storage: memory, queue: () => foreign().queue })
+})
+
+test('the same seed gives the same run', async () => {
+  expect(await simulate({ seed: 7 })).toEqual(await simulate({ seed: 7 }))
+})
