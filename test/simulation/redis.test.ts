@@ -25,6 +25,7 @@ function standstill(url: string): { readonly client: RedisClient; close(): Promi
   const worker = new Worker(asker, { eval: true, workerData: { answered, there, url }, transferList: [there] })
   const call = async (...command: string[]): Promise<unknown> => {
     Atomics.store(answered, 0, 0)
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
     here.postMessage(command)
     Atomics.wait(answered, 0, 0)
     const { answer, message } = receiveMessageOnPort(here)!.message as { answer?: unknown; message?: string }
