@@ -154,15 +154,24 @@ async function explain(
     select g.id as entry, 'here' as what, w.revision, ${none} from given g join ${t.workspaces} w on w.id = g.workspace_id
     union all
     select g.id, 'there', w.revision, ${eventColumns}
-    from given g join ${t.events} e on e.id = g.id left join ${t.workspaces} w on w.key = e.workspace and w.id = g.workspace_id
+    from given g
+    cross join lateral (select * from ${t.events} where id = g.id limit 1) e
+    left join ${t.workspaces} w on w.key = e.workspace and w.id = g.workspace_id
     union all
     select g.id, 'seen', w.revision, ${eventColumns}
-    from given g join ${t.workspaces} w on w.id = g.workspace_id
-    join ${t.unique_ids} u on u.workspace = w.key and u.unique_id = g.unique_id
-    join ${t.events} e on e.id = u.event_id and e.workspace = u.workspace and e.unique_id = u.unique_id
+    from given g
+    join ${t.workspaces} w on w.id = g.workspace_id
+    cross join lateral (
+      select event_id from ${t.unique_ids} where workspace = w.key and unique_id = g.unique_id limit 1
+    ) u
+    cross join lateral (
+      select * from ${t.events} where id = u.event_id and workspace = w.key and unique_id = g.unique_id limit 1
+    ) e
     union all
     select g.id, 'attempt', null, a.id, ${raw('null, null, null::bigint, null, null::bigint, null::bigint')}
-    from given g cross join lateral jsonb_array_elements_text(g.attempts) p (id) join ${t.attempts} a on a.id = p.id`)
+    from given g
+    cross join lateral jsonb_array_elements_text(g.attempts) p (id)
+    cross join lateral (select id from ${t.attempts} where id = p.id limit 1) a`)
 
   const of = new Map(entries.map(({ event }) => [event.id, new Map<unknown, Row>()]))
   for (const row of rows) of.get(row['entry'] as string)!.set(row['what'], row) // entries were asked for by their ids

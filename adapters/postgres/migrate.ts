@@ -17,7 +17,7 @@ const newer = 'PH001'
  * processes may call it at once; the first does the work and the others wait for it.
  *
  * The role needs CREATE on the database, or on the schema where that exists already. To run, a role needs USAGE on the
- * schema and SELECT, INSERT, UPDATE, DELETE on its tables.
+ * schema, SELECT, INSERT, UPDATE, DELETE on its tables and USAGE on its sequences.
  *
  * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows.
  */

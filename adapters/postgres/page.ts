@@ -39,13 +39,16 @@ export async function pageOf<Shown>(
     size === undefined || maxBytes === undefined
       ? rows
       : sql`select * from (${rows}) r where size_before < ${Math.min(maxBytes, Number.MAX_SAFE_INTEGER)}::bigint`
+  // The nearest one, for which the index is read; of any one (`exists`) the planner would begin to read the table.
+  const neighbour = (beyond: Sql, direction: 'asc' | 'desc') => sql`
+    (select 1 from ${from} where ${where} and ${beyond} order by ${id} ${raw(direction)} limit 1) is not null`
   const found = await ask(sql`
     with page as materialized (${cut})
     select page.*, around.*
     from (
       select ${page === null ? raw('null::bigint') : sql`(select count(*) from ${from} where ${where})`} as total_rows,
-        exists (select from ${from} where ${where} and ${id} < (select min(id) from page)) as rows_below,
-        exists (select from ${from} where ${where} and ${id} > (select max(id) from page)) as rows_above
+        ${neighbour(sql`${id} < (select min(id) from page)`, 'desc')} as rows_below,
+        ${neighbour(sql`${id} > (select max(id) from page)`, 'asc')} as rows_above
     ) around
     left join page on true
     order by page.id ${raw(descending ? 'desc' : 'asc')}`)

@@ -170,7 +170,5 @@ export function schemasOf(handle: PostgresHandle) {
 }
 
 /** Tables that hold rows, those that refer to others first. Deleting workspaces deletes their configuration. */
-const filled = [
-  ...['open_attempts', 'outcomes', 'attempts', 'unique_ids', 'events', 'workspaces', 'graves', 'tallies'],
-  ...['jobs', 'groups', 'hints', 'messages', 'dead_messages', 'limits', 'turns'],
-]
+const filled = `open_attempts outcomes attempts unique_ids events workspaces graves tallies
+  jobs groups hints messages dead_messages limits turns`.split(/\s+/)

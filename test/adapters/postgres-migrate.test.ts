@@ -1,0 +1,97 @@
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { migrate, migrationSql, postgres, schemaVersion } from '../../adapters/postgres/index.ts'
+import { workspace } from '../../src/testing/storage/rows.ts'
+import { freshSchema } from '../support/postgres.ts'
+
+const url = inject('postgresUrl')
+
+describe.skipIf(url === null)('the schema of PostgreSQL', () => {
+  let pool: Pool
+  beforeAll(() => {
+    pool = new Pool({ connectionString: url!, max: 20 }) // skipped where it is null
+  })
+  afterAll(() => pool.end())
+
+  test('twenty processes that migrate at once make it once', async () => {
+    const schema = freshSchema()
+    await Promise.all(Array.from({ length: 20 }, () => migrate(pool, { schema })))
+    const { rows } = await pool.query(`select version from ${schema}.migrations order by version`)
+    expect(rows).toEqual(Array.from({ length: schemaVersion }, (_, i) => ({ version: i + 1 })))
+    await expect(postgres(pool, { schema }).verify()).resolves.toBeUndefined()
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('two schemas of one database know nothing of each other', async () => {
+    const [one, other] = [freshSchema(), freshSchema()]
+    for (const schema of [one, other]) await migrate(pool, { schema })
+    await postgres(pool, { schema: one }).workspaces.insert(workspace('w', { name: 'n' }))
+    expect(await postgres(pool, { schema: other }).workspaces.find('n')).toBeNull()
+    expect(await postgres(pool, { schema: other }).workspaces.insert(workspace('w', { name: 'n' }))).toBe('written')
+    await pool.query(`drop schema ${one} cascade; drop schema ${other} cascade`)
+  })
+
+  test('it is made by the text of the migration too, more than once, in a schema that is there already', async () => {
+    const schema = freshSchema()
+    await pool.query(`create schema ${schema}`)
+    const text = migrationSql({ schema })
+    expect(text).not.toContain('$schema')
+    await pool.query(text)
+    await pool.query(text)
+    await expect(postgres(pool, { schema }).verify()).resolves.toBeUndefined()
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('a missing one and an older one say to run migrate, a newer one says to update', async () => {
+    const schema = freshSchema()
+    const storage = postgres(pool, { schema })
+    await expect(storage.verify()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('migrate()'),
+    })
+    await expect(storage.workspaces.get('w')).rejects.toMatchObject({
+      code: 'unavailable',
+      message: `The schema "${schema}" is missing or old: run migrate()`,
+    })
+    await migrate(pool, { schema })
+    await pool.query(`update ${schema}.migrations set version = version + 1 where version = $1`, [schemaVersion])
+    await expect(storage.verify()).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('newer'),
+    })
+    await expect(migrate(pool, { schema })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringContaining('newer'),
+    })
+    await pool.query(`delete from ${schema}.migrations`)
+    await expect(storage.verify()).rejects.toMatchObject({ message: expect.stringContaining('run migrate()') })
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('its name is a plain identifier, or refused before anything is sent', async () => {
+    for (const schema of ['Posthorn', 'a b', 'a"; drop schema public', '', 'pg_x', '1a', 'x'.repeat(60)]) {
+      expect(() => postgres(pool, { schema })).toThrow(TypeError)
+      await expect(migrate(pool, { schema })).rejects.toThrow(TypeError)
+    }
+  })
+
+  test('a role with rights on the tables alone can run it', async () => {
+    const schema = freshSchema()
+    const role = `${schema}_app`
+    await migrate(pool, { schema })
+    await pool.query(`create role ${role}`)
+    await pool.query(`grant usage on schema ${schema} to ${role}`)
+    await pool.query(`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
+    await pool.query(`grant usage on all sequences in schema ${schema} to ${role}`)
+    const app = new Pool({ connectionString: url!, max: 2, options: `-c role=${role}` })
+    const storage = postgres(app, { schema })
+    await storage.verify()
+    expect(await storage.workspaces.insert(workspace('w'))).toBe('written')
+    expect(await storage.workspaces.delete('w')).toBe(true)
+    expect(await storage.purge({ eventsBefore: 1, attemptsBefore: 1, limit: 10 })).toBe(0)
+    await app.end()
+    await pool.query(`drop schema ${schema} cascade`)
+    await pool.query(`drop owned by ${role}; drop role ${role}`)
+  })
+})

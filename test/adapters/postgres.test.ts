@@ -1,0 +1,253 @@
+import { createServer } from 'node:net'
+
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
+
+import type { Change } from '../../src/contracts/storage.ts'
+import { PosthornError } from '../../src/errors.ts'
+import { clientOf } from '../../adapters/postgres/clients.ts'
+import { postgres } from '../../adapters/postgres/index.ts'
+import { attempt, endpoint, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { clients, freePort, schemasOf } from '../support/postgres.ts'
+
+const url = inject('postgresUrl')
+
+/** Waits for what others bring about, at most two seconds. */
+async function until(happened: () => boolean | Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 200; tries++) {
+    if (await happened()) return
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+  throw new Error('it did not happen within two seconds')
+}
+
+describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
+  let pool: Pool
+  let schemas: ReturnType<typeof schemasOf>
+  beforeAll(() => {
+    pool = new Pool({ connectionString: url!, max: 20 }) // skipped where it is null
+    pool.on('error', () => {})
+    schemas = schemasOf(pool)
+  })
+  afterAll(async () => {
+    await schemas.drop()
+    await pool.end()
+  })
+
+  test('data and metadata come back byte for byte, in the order they were given', async () => {
+    const { subject, close } = await schemas.open()
+    const data = '{ "n":12345678901234567890,"b":1.0, "a":"\\u0000\\ud83d","é":"😀" ,"b":2}'
+    const revision = await filled(subject, [event('e', { data })])
+    expect((await subject.events.get('w', 'e'))?.data).toBe(data)
+    const metadata = { zebra: '1', apple: '2', 'a\nb': '"', constructor: 'x' }
+    await subject.endpoints.insert('w', endpoint('ep', { metadata }))
+    const row = (await subject.endpoints.get('w', 'ep'))?.row
+    expect(JSON.stringify(row?.metadata)).toBe(JSON.stringify(metadata))
+    expect(JSON.stringify(row)).toBe(JSON.stringify(endpoint('ep', { metadata })))
+    expect(revision).toBeGreaterThan(0)
+    await close()
+  })
+
+  test('one poisoned entry among two hundred is rejected alone, even if only the engine sees it', async () => {
+    const { subject, close } = await schemas.open()
+    const revision = await made(subject, 'w')
+    const entries = Array.from({ length: 200 }, (_, i) => {
+      const id = `e${1000 + i}`
+      // A number that no bigint holds, which nothing looks at before.
+      return entry('w', revision, event(id, i === 77 ? { ingested_at: 1e30 } : {}), [attempt(`a${id}`, id)])
+    })
+    const answers = await subject.events.ingest(entries, { enqueue: true })
+    expect(answers.map(({ kind }) => kind)).toEqual(entries.map((_, i) => (i === 77 ? 'rejected' : 'stored')))
+    expect((await subject.queue.stats(start)).size).toBe(199)
+    await close()
+  })
+
+  test('a unique_id whose event never came is free again', async () => {
+    const { subject, schema, close } = await schemas.open()
+    const revision = await made(subject, 'w')
+    await pool.query(`insert into ${schema}.unique_ids select key, 'u', 'gone' from ${schema}.workspaces`)
+    const entries = [entry('w', revision, event('e', { unique_id: 'u' }))]
+    expect(await subject.events.ingest(entries, { enqueue: true })).toEqual([{ kind: 'stored' }])
+    await close()
+  })
+
+  test('equal batches in opposite order, many at once, all come through', async () => {
+    const { subject, close } = await schemas.open()
+    const attempts = Array.from({ length: 100 }, (_, i) => attempt(`a${100 + i}`, 'e'))
+    await filled(subject, [event('e')], attempts, true)
+    const claims = await subject.queue.claim({ limit: 100, cap: 100, busy: {}, leaseMs: 1000, now: start })
+    const settlements = attempts.map((one) =>
+      settlement('w', one, { tally: true, claim: claims.find(({ id }) => id === one.id) ?? null }),
+    )
+    const answers = await Promise.all(
+      Array.from({ length: 6 }, (_, i) =>
+        subject.attempts.settle(i % 2 === 0 ? settlements : settlements.toReversed(), { enqueue: true }),
+      ),
+    )
+    expect(answers.flat().filter(({ settled }) => settled)).toHaveLength(100)
+    expect(await subject.attempts.tallies(start)).toMatchObject([{ total: 100, failed: 0 }])
+    await close()
+  })
+
+  describe('errors', () => {
+    test('a statement that is not answered in time is unavailable', async () => {
+      vi.useFakeTimers()
+      try {
+        const answer = postgres({ query: () => new Promise<{ rows: [] }>(() => {}) }).ping()
+        const outcome = answer.catch((error: unknown) => error)
+        await vi.advanceTimersByTimeAsync(20_000)
+        expect(await outcome).toMatchObject({ code: 'unavailable' })
+      } finally {
+        vi.useRealTimers()
+      }
+    })
+
+    test('a server that is not there, or goes away, is unavailable', async () => {
+      const gone = new Pool({ connectionString: `postgres://u@127.0.0.1:${await freePort()}/x` })
+      await expect(postgres(gone).ping()).rejects.toMatchObject({ code: 'unavailable' })
+      await gone.end()
+
+      const hangingUp = createServer((socket) => socket.destroy())
+      await new Promise<void>((resolve) => hangingUp.listen(0, '127.0.0.1', resolve))
+      const { port } = hangingUp.address() as { port: number } // a TCP server's address is one
+      const lost = new Pool({ connectionString: `postgres://u@127.0.0.1:${port}/x` })
+      await expect(postgres(lost).ping()).rejects.toMatchObject({ code: 'unavailable' })
+      await lost.end()
+      hangingUp.close()
+    })
+
+    test.each(clients)(
+      'a connection of $name that is killed at work is unavailable, and the next call works',
+      async ({ open }) => {
+        const { handle, close } = open(url!)
+        const storage = postgres(handle, { listen: false })
+        const working = clientOf(handle).query('select pg_sleep(5) /* victim */', [])
+        const outcome = working.then(
+          () => 'done',
+          (error: unknown) => error,
+        )
+        await until(async () => {
+          const { rows } = await pool.query(
+            `select pg_terminate_backend(pid) from pg_stat_activity where query like '%/* victim */' and pid <> pg_backend_pid()`,
+          )
+          return rows.length > 0
+        })
+        expect(await outcome).not.toBe('done')
+        await expect(storage.ping()).resolves.toBeUndefined()
+        await close()
+      },
+    )
+
+    test('no message holds SQL or values, and the cause is kept', async () => {
+      const { subject, schema, close } = await schemas.open()
+      await pool.query(`alter table ${schema}.turns add constraint no_secret check (name <> 'secret')`)
+      const error = await subject.turn('secret', 1, 1).then(
+        () => null,
+        (thrown: unknown) => thrown,
+      )
+      expect(error).toBeInstanceOf(PosthornError)
+      expect(error).toMatchObject({ code: 'internal', message: 'PostgreSQL refused a statement (23514)' })
+      expect((error as PosthornError).cause).toBeInstanceOf(Error)
+      await pool.query(`alter table ${schema}.turns drop constraint no_secret`)
+      await close()
+    })
+  })
+
+  describe.each(clients)('wake-ups through $name', ({ open }) => {
+    test('another process hears of jobs and of changed configuration', async () => {
+      const { subject, schema, close } = await schemas.open()
+      const { handle, close: disconnect } = open(url!)
+      const other = postgres(handle, { schema })
+      let woken = 0
+      const changes: Change[] = []
+      const stops = [
+        await other.queue.onAdded!(() => woken++),
+        await other.onChanged!((change) => changes.push(change)),
+      ]
+      const revision = await made(subject, 'w')
+      await subject.endpoints.insert('w', endpoint('ep'))
+      await until(() => changes.some((change) => typeof change === 'object' && change.workspaceId === 'w'))
+      const now = (await subject.configuration('w'))!.revision // just made
+      expect(now).not.toBe(revision)
+      await subject.events.ingest([entry('w', now, event('e'), [attempt('a', 'e')])], { enqueue: true })
+      await until(() => woken > 0)
+      for (const stop of stops) await stop()
+      await other.close()
+      await disconnect()
+      await close()
+    })
+
+    test('a lost connection is made again, and then everything may have changed', async () => {
+      const { subject, schema, close } = await schemas.open()
+      const { handle, close: disconnect } = open(url!)
+      const other = postgres(handle, { schema })
+      const changes: Change[] = []
+      const stop = await other.onChanged!((change) => changes.push(change))
+      const killed = await pool.query(
+        `select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen "${schema}"%'`,
+      )
+      expect(killed.rows).toHaveLength(1)
+      await until(() => changes.includes('everything'))
+      changes.length = 0
+      await made(subject, 'w')
+      await subject.endpoints.insert('w', endpoint('ep'))
+      await until(() => changes.length > 0)
+      await stop()
+      await other.close()
+      await disconnect()
+      await close()
+    })
+  })
+
+  test('notifications of one process come at most every 50 ms, in no statement that writes', async () => {
+    const { schema, close } = await schemas.open()
+    const sent: string[] = []
+    const spied = postgres(
+      {
+        query: (text: string, values: unknown[]) => {
+          sent.push(text)
+          return pool.query(text, values)
+        },
+      },
+      { schema },
+    )
+    for (let i = 0; i < 20; i++) await spied.queue.add([{ id: `j${i}`, group: 'g', due_at: 1 }])
+    const notifying = sent.filter((text) => text.includes('pg_notify'))
+    expect(notifying.length).toBeGreaterThan(0)
+    expect(notifying.length).toBeLessThan(20)
+    expect(new Set(notifying).size).toBe(1)
+    expect(notifying[0]).not.toContain('insert')
+    await new Promise((resolve) => setTimeout(resolve, 120))
+    await close()
+  })
+
+  test('behind a pooler nothing is prepared and nothing is listened to', async () => {
+    const { schema, close } = await schemas.open()
+    const options: unknown[] = []
+    const client = {
+      query: (text: string, values: unknown[], given?: { name?: string }) => {
+        options.push(given?.name)
+        return pool.query(text, values)
+      },
+      listen: async () => async () => {},
+    }
+    const storage = postgres(client, { schema, prepare: false })
+    await storage.ping()
+    await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 1, now: 1 })
+    expect(options.every((name) => name === undefined)).toBe(true)
+    expect(storage.onChanged).toBeUndefined()
+    expect(storage.queue.onAdded).toBeUndefined()
+    await close()
+  })
+
+  test('the pool tells its connections', async () => {
+    const { subject, close } = await schemas.open()
+    const slow = pool.query('select pg_sleep(0.2)')
+    await subject.ping()
+    const { total, active } = await subject.stats()
+    expect(active).toBeGreaterThanOrEqual(1)
+    expect(total).toBeGreaterThanOrEqual(active)
+    await slow
+    await close()
+  })
+})
