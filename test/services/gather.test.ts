@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest'
+
+import { PosthornError } from '../../src/errors.ts'
+import { gatherer } from '../../src/services/gather.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+
+/** A gatherer whose flushes are answered by hand. */
+function byHand(options: { gathers?: boolean; bytes?: number } = {}) {
+  const clock = fakeClock()
+  const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
+  const gatherOf = gatherer<number, string>({
+    flush: (batch) =>
+      new Promise((resolve, reject) => {
+        flushes.push({ batch, answer: () => resolve(batch.map((n) => `answer ${n}`)), fail: reject })
+      }),
+    bytesOf: () => options.bytes ?? 1,
+    clock,
+    gathers: options.gathers ?? true,
+  })
+  return { clock, flushes, gatherOf, sizes: () => flushes.map(({ batch }) => batch.length) }
+}
+
+const turn = () => new Promise((resolve) => setTimeout(resolve))
+const unavailable = () => new PosthornError('unavailable', 'connection lost')
+
+describe('a gatherer', () => {
+  test('flushes calls made side by side together, and answers each for itself', async () => {
+    const { flushes, gatherOf, sizes } = byHand()
+    const answers = Promise.all([1, 2, 3].map((n) => gatherOf.add(n)))
+    await turn()
+    expect(sizes()).toEqual([3])
+    flushes[0]!.answer()
+    expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 3'])
+  })
+
+  test('has two flushes in flight at most; what comes meanwhile goes in the next, in order', async () => {
+    const { flushes, gatherOf, sizes } = byHand()
+    const answers: Promise<string>[] = []
+    for (const n of [1, 2, 3, 4]) {
+      answers.push(gatherOf.add(n))
+      await turn()
+    }
+    expect(sizes()).toEqual([1, 1])
+    flushes[1]!.answer()
+    await turn()
+    expect(flushes[2]!.batch).toEqual([3, 4])
+    flushes[0]!.answer()
+    flushes[2]!.answer()
+    expect(await Promise.all(answers)).toHaveLength(4)
+  })
+
+  test('cuts batches at 500 entries', async () => {
+    const { flushes, gatherOf, sizes } = byHand()
+    const answers = Array.from({ length: 1200 }, (_, n) => gatherOf.add(n))
+    await turn()
+    expect(sizes()).toEqual([500, 500])
+    for (const flush of flushes.splice(0)) flush.answer()
+    await turn()
+    expect(sizes()).toEqual([200])
+    flushes[0]!.answer()
+    expect(await Promise.all(answers)).toHaveLength(1200)
+  })
+
+  test('cuts batches at 4 MiB, and sends a larger entry alone', async () => {
+    const { flushes, gatherOf, sizes } = byHand({ bytes: 3 * 1024 * 1024 })
+    const answers = [1, 2].map((n) => gatherOf.add(n))
+    await turn()
+    expect(sizes()).toEqual([1, 1])
+    for (const flush of flushes) flush.answer()
+    await Promise.all(answers)
+  })
+
+  test('sends a batch once more when its connection was lost', async () => {
+    const { flushes, gatherOf } = byHand()
+    const answer = gatherOf.add(1)
+    await turn()
+    flushes[0]!.fail(unavailable())
+    await turn()
+    flushes[1]!.answer()
+    expect(await answer).toBe('answer 1')
+  })
+
+  test('gives up after the second loss, and on any other error at once', async () => {
+    const { flushes, gatherOf } = byHand()
+    const lost = gatherOf.add(1)
+    await turn()
+    flushes[0]!.fail(unavailable())
+    await turn()
+    flushes[1]!.fail(unavailable())
+    await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
+    const broken = gatherOf.add(2)
+    await turn()
+    flushes[2]!.fail(new Error('broken'))
+    await expect(broken).rejects.toThrow('broken')
+  })
+
+  test('answers unavailable when a flush takes more than ten seconds', async () => {
+    const { clock, gatherOf } = byHand()
+    const answer = gatherOf.add(1)
+    answer.catch(() => {})
+    await turn()
+    await clock.advance('10s')
+    await expect(answer).rejects.toMatchObject({ code: 'unavailable' })
+  })
+
+  test('refuses more than 10,000 waiting entries, and takes them again when there is room', async () => {
+    const { flushes, gatherOf } = byHand()
+    const answers = Array.from({ length: 11_000 }, (_, n) =>
+      gatherOf.add(n).catch((error: PosthornError) => error.code),
+    )
+    await turn()
+    const late = gatherOf.add(-1).catch((error: PosthornError) => error.code)
+    while (flushes.length > 0) {
+      for (const flush of flushes.splice(0)) flush.answer()
+      await turn()
+    }
+    const overloaded = (await Promise.all(answers)).filter((answer) => answer === 'overloaded')
+    expect(overloaded).toHaveLength(1000)
+    expect(await late).toBe('answer -1')
+  })
+
+  test('that may not gather sends each entry alone and at once', () => {
+    const { gatherOf, sizes } = byHand({ gathers: false })
+    for (const n of [1, 2, 3]) void gatherOf.add(n)
+    expect(sizes()).toEqual([1, 1, 1])
+  })
+
+  test('is idle when nothing waits and nothing is in flight', async () => {
+    const { flushes, gatherOf } = byHand()
+    await gatherOf.idle()
+    let idle = false
+    const answer = gatherOf.add(1)
+    const waiting = gatherOf.idle().then(() => (idle = true))
+    await turn()
+    expect(idle).toBe(false)
+    flushes[0]!.answer()
+    await Promise.all([answer, waiting])
+    expect(idle).toBe(true)
+  })
+})

@@ -1,0 +1,125 @@
+import { describe, expect, test } from 'vitest'
+
+import { memory } from '../../adapters/memory/index.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { intercepted } from '../../src/testing/intercept.ts'
+import { heldHttp, ok, timedOut } from '../support/held-http.ts'
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function instance(deliver: { concurrency: number; perEndpoint: number }) {
+  const clock = fakeClock()
+  const http = heldHttp()
+  const calls: string[] = []
+  const storage = intercepted(memory(), async (name, call) => {
+    calls.push(name)
+    return await call()
+  })
+  const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+    storage,
+    clock,
+    http,
+    logger: quiet,
+    deliver,
+  })
+  const endpoint = (id: string, changes: object = {}) =>
+    posthorn.endpoints.create('default', {
+      id,
+      request: { url: `https://${id}.test/` },
+      events: [id],
+      retry: { config: { attempts: [0] } },
+      ...changes,
+    })
+  const publish = async (id: string, count: number) => {
+    for (let n = 0; n < count; n++) await posthorn.events.create('default', { event_type: id, data: { n } })
+  }
+  const inFlightTo = (id: string) => http.inFlight.filter(({ request }) => request.url === `https://${id}.test/`)
+  const stop = async () => {
+    const stopping = posthorn.stop({ timeoutMs: 0 })
+    await clock.advance(1000)
+    await stopping
+  }
+  return { posthorn, clock, http, calls, endpoint, publish, inFlightTo, stop }
+}
+
+describe('one endpoint', () => {
+  test('has no more requests in flight than its share, and the rest goes to others', async () => {
+    const { posthorn, clock, http, endpoint, publish, inFlightTo, stop } = await instance({
+      concurrency: 10,
+      perEndpoint: 4,
+    })
+    await endpoint('busy')
+    await endpoint('calm')
+    await publish('busy', 50)
+    await publish('calm', 2)
+    await posthorn.start()
+    await clock.advance(0)
+    expect([inFlightTo('busy').length, inFlightTo('calm').length]).toEqual([4, 2])
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(0)
+    expect(inFlightTo('busy')).toHaveLength(4)
+    await stop()
+  })
+
+  test('that timed out gets one request at a time until it answers', async () => {
+    const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
+    await endpoint('slow')
+    await publish('slow', 20)
+    await posthorn.start()
+    await clock.advance(0)
+    for (const held of inFlightTo('slow')) held.answer(timedOut)
+    await clock.advance(0)
+    expect(inFlightTo('slow')).toHaveLength(1)
+    inFlightTo('slow')[0]!.answer(ok)
+    await clock.advance(0)
+    expect(inFlightTo('slow')).toHaveLength(4)
+    await stop()
+  })
+})
+
+test('endpoints that do not answer have half of the slots together, and a healthy one finds the others free', async () => {
+  const { posthorn, clock, http, endpoint, publish, inFlightTo, stop } = await instance({
+    concurrency: 8,
+    perEndpoint: 2,
+  })
+  const dead = Array.from({ length: 20 }, (_, i) => `dead${i}`)
+  for (const id of dead) {
+    await endpoint(id)
+    await publish(id, 3)
+  }
+  await posthorn.start()
+  for (let round = 0; round < 20; round++) {
+    await clock.advance(0)
+    for (const held of http.inFlight.splice(0)) held.answer(timedOut)
+  }
+  for (const id of dead) await publish(id, 3)
+  await endpoint('healthy')
+  await publish('healthy', 2)
+  await clock.advance(100)
+  expect(inFlightTo('healthy')).toHaveLength(2)
+  expect(http.inFlight.length - 2).toBeLessThanOrEqual(4)
+  await stop()
+})
+
+test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue calls each time it may send, not a storm', async () => {
+  const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 64, perEndpoint: 16 })
+  await endpoint('limited', { rate_limit: { quota: 1, period: 10 } })
+  await publish('limited', 1000)
+  await posthorn.start()
+  await clock.advance(0)
+  for (const held of http.inFlight.splice(0)) held.answer(ok)
+  await clock.advance(1000)
+  calls.length = 0
+  for (let second = 0; second < 100; second++) {
+    await clock.advance(1000)
+    for (const held of [...http.inFlight]) held.answer(ok)
+  }
+  expect(http.sent).toHaveLength(11)
+  const changing = calls.filter((name) =>
+    ['queue.release', 'queue.pause', 'queue.complete', 'queue.add'].includes(name),
+  )
+  expect(changing.length).toBeLessThanOrEqual(10 * 4)
+  await stop()
+})

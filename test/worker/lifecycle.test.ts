@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'vitest'
+
+import { memory } from '../../adapters/memory/index.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import type { Options } from '../../src/options.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
+import { heldHttp, ok } from '../support/held-http.ts'
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** An instance over a storage of its own or a given one, whose requests stay in flight until they are answered. */
+async function instance(options: Options = {}) {
+  const clock = fakeClock()
+  const http = heldHttp()
+  const storage = options.storage ?? memory()
+  const create = makePosthorn({ ...portablePlatform, gathers: true })
+  const posthorn = create({ storage, clock, http, logger: quiet, ...options })
+  if ((await posthorn.endpoints.list('default')).data.length === 0) {
+    await posthorn.endpoints.create('default', { id: 'e', request: { url: 'https://a.test/' }, events: ['*'] })
+  }
+  const publish = (n = 0) => posthorn.events.create('default', { event_type: 'x', data: { n } })
+  const statuses = async () =>
+    (await posthorn.attempts.list('default', { sort: 'id.asc' })).data.map(({ status }) => status)
+  return { posthorn, clock, http, storage, publish, statuses }
+}
+
+describe('start', () => {
+  test('delivers what is published afterwards, at once', async () => {
+    const { posthorn, clock, http, publish, statuses } = await instance()
+    await posthorn.start()
+    await clock.advance(500)
+    await publish()
+    await clock.advance(0)
+    expect(http.inFlight).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(0)
+    expect(await statuses()).toEqual(['SUCCESSFUL'])
+    await posthorn.stop()
+  })
+
+  test('twice is one start', async () => {
+    const { posthorn, clock, http, publish } = await instance()
+    await Promise.all([posthorn.start(), posthorn.start()])
+    await publish()
+    await clock.advance(0)
+    expect(http.sent).toHaveLength(1)
+    const stopped = posthorn.stop({ timeoutMs: 0 })
+    await clock.advance(1000)
+    await stopped
+  })
+
+  test('keeps holds that last longer than a lease', async () => {
+    const { posthorn, clock, http, publish, statuses } = await instance()
+    await posthorn.start()
+    await publish()
+    await clock.advance('3m')
+    expect(http.sent).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(0)
+    expect(await statuses()).toEqual(['SUCCESSFUL'])
+    await posthorn.stop()
+  })
+
+  test('refuses an engine that cannot serve, and may be tried again', async () => {
+    const storage = memory()
+    let old = true
+    const verify = () => (old ? Promise.reject(new Error('run the migrations')) : Promise.resolve())
+    const { posthorn } = await instance({ storage: { ...storage, verify } })
+    await expect(posthorn.start()).rejects.toThrow('run the migrations')
+    old = false
+    await posthorn.start()
+    await posthorn.stop()
+  })
+})
+
+test('what a dead process held is sent by another within 30 seconds', async () => {
+  const clock = fakeClock()
+  const storage = memory()
+  const dead = await instance({ storage, clock })
+  await dead.publish()
+  // A claim of a process that is no more: nobody lengthens it.
+  await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 30_000, now: clock.now() })
+
+  const heir = await instance({ storage, clock })
+  await heir.posthorn.start()
+  await clock.advance('29s')
+  expect(heir.http.inFlight).toHaveLength(0)
+  await clock.advance('1s')
+  expect(heir.http.inFlight).toHaveLength(1)
+  heir.http.inFlight[0]!.answer(ok)
+  await clock.advance(0)
+  expect(await heir.statuses()).toEqual(['SUCCESSFUL'])
+  await heir.posthorn.stop()
+})
+
+describe('stop', () => {
+  test('lets requests in flight finish, and gives back what is not sent', async () => {
+    const { posthorn, clock, http, publish, statuses } = await instance({ deliver: { perEndpoint: 1 } })
+    await posthorn.start()
+    await publish(1)
+    await publish(2)
+    await clock.advance(0)
+    expect(http.inFlight).toHaveLength(1)
+    let stopped = false
+    const stopping = posthorn.stop().then(() => (stopped = true))
+    await clock.advance('5s')
+    expect(stopped).toBe(false)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(1000)
+    await stopping
+    expect(http.sent).toHaveLength(1)
+    expect(await statuses()).toEqual(['SUCCESSFUL', 'QUEUED'])
+  })
+
+  test('aborts what does not finish in time, and leaves its hold to lapse', async () => {
+    const { posthorn, clock, http, publish, statuses } = await instance()
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    const { signal } = http.inFlight[0]!
+    const stopping = posthorn.stop({ timeoutMs: 2000 })
+    await clock.advance('3s')
+    await stopping
+    expect(signal.aborted).toBe(true)
+    expect(await statuses()).toEqual(['QUEUED'])
+  })
+
+  test('twice is fine, before a start too; publishing works after it, and another start goes on', async () => {
+    const { posthorn, clock, http, publish, statuses } = await instance()
+    await posthorn.stop()
+    await posthorn.start()
+    await Promise.all([posthorn.stop(), posthorn.stop()])
+    await publish()
+    await clock.advance('1m')
+    expect(http.sent).toHaveLength(0)
+    await posthorn.start()
+    await clock.advance(0)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(0)
+    expect(await statuses()).toEqual(['SUCCESSFUL'])
+    await posthorn.stop()
+  })
+})
+
+describe('tick', () => {
+  test('does one pass of everything and tells what came of it', async () => {
+    const posthorn = createTestPosthorn()
+    await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+    posthorn.receiver('https://a.test/').answers(200, 500)
+    for (const n of [1, 2]) await posthorn.events.create('default', { event_type: 'x', data: { n } })
+    expect(await posthorn.tick()).toEqual({ delivered: 1, failed: 1, remaining: 1 })
+    expect(await posthorn.tick()).toEqual({ delivered: 0, failed: 0, remaining: 1 })
+  })
+
+  test('claims nothing once its budget is used up', async () => {
+    const posthorn = createTestPosthorn()
+    await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    expect(await posthorn.tick({ budgetMs: 0 })).toEqual({ delivered: 0, failed: 0, remaining: 1 })
+  })
+})
+
+describe('drain', () => {
+  test('leaves what is due later', async () => {
+    const posthorn = createTestPosthorn()
+    const retry = { config: { attempts: [60] } }
+    await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'], retry })
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    await posthorn.drain()
+    expect(posthorn.deliveries).toHaveLength(0)
+    const start = posthorn.clock.now()
+    await posthorn.drain({ until: start + 60_000 })
+    expect(posthorn.deliveries).toHaveLength(1)
+    expect(posthorn.clock.now()).toBe(start + 60_000)
+  })
+})
