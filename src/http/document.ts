@@ -3,9 +3,9 @@ import { PosthornError } from '../errors.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 
 /** YAML is read at less than a megabyte a second, and nothing else runs meanwhile; JSON may be as long as any body. */
-const maxYamlLength = 4 * 1024 * 1024
+const maxYamlLength = 2 * 1024 * 1024
 const maxNesting = 500
-const maxAnchors = 1000
+const maxProperties = 1000
 
 /** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
@@ -25,13 +25,25 @@ async function parseYaml(text: string): Promise<unknown> {
     )
   }
   // Not every instance reads YAML.
-  const { isScalar, Lexer, parseDocument, visit } = await import('yaml')
+  const { isScalar, Lexer, LineCounter, parseDocument, visit } = await import('yaml')
   let json: string
   try {
     guard(new Lexer().lex(text))
-    // Its own check of unique keys compares every key with every other.
-    const document = parseDocument(text, { version: '1.2', uniqueKeys: false, strict: true, logLevel: 'error' })
-    if (document.errors[0] !== undefined) throw document.errors[0]
+    const lineCounter = new LineCounter()
+    const document = parseDocument(text, {
+      version: '1.2',
+      strict: true,
+      logLevel: 'error',
+      lineCounter,
+      // Its own check compares every key with every other, and its own positions copy the line for each error.
+      uniqueKeys: false,
+      prettyErrors: false,
+    })
+    const error = document.errors[0]
+    if (error !== undefined) {
+      const { line, col } = lineCounter.linePos(error.pos[0])
+      throw new Error(`${error.message} at line ${line}, column ${col}`)
+    }
     visit(document, {
       Map(_, { items }) {
         const keys = new Set<unknown>()
@@ -45,8 +57,7 @@ async function parseYaml(text: string): Promise<unknown> {
     })
     json = JSON.stringify(document.toJS({ maxAliasCount: 100 }) ?? null)
   } catch (cause) {
-    // The first line tells what and where; the lines after it quote the document.
-    const reason = cause instanceof Error ? cause.message.split('\n')[0]!.replace(/:$/, '') : 'unreadable'
+    const reason = cause instanceof Error ? cause.message : 'unreadable'
     throw new PosthornError('validation', `malformed yaml content: ${reason}`, { cause })
   }
   return parseJson(json)
@@ -57,13 +68,13 @@ const scalarFollows = '\u001f'
 
 /**
  * Refuses a document on which the parser would spend minutes: its time grows with the square of open collections and
- * of anchors. Flow collections nest, and block collections that open on one line; indentation alone cannot nest deep
- * in so few characters.
+ * of anchors and tags. Flow collections nest, and block collections that open on one line; indentation alone cannot
+ * nest deep in so few characters.
  */
 function guard(tokens: Iterable<string>): void {
   let flows = 0
   let opened = 0
-  let anchors = 0
+  let properties = 0
   let before = ''
   for (const token of tokens) {
     if (before !== scalarFollows) {
@@ -71,11 +82,11 @@ function guard(tokens: Iterable<string>): void {
       else if (token === ']' || token === '}') flows--
       else if (token.endsWith('\n')) opened = 0
       else if (flows === 0 && (token === '-' || token === '?')) opened++
-      else if (token.startsWith('&')) anchors++
+      else if (token.startsWith('&') || token.startsWith('!')) properties++
     }
     before = token
     if (flows + opened > maxNesting) throw new Error(`nested deeper than ${maxNesting} levels`)
-    if (anchors > maxAnchors) throw new Error(`more than ${maxAnchors} anchors`)
+    if (properties > maxProperties) throw new Error(`more than ${maxProperties} anchors and tags`)
   }
 }
 
