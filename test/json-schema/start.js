@@ -1,0 +1,24 @@
+// Bundles and runs both comparisons. The whole official suite is used where JSON_SCHEMA_TEST_SUITE names a checkout of
+// github.com/json-schema-org/JSON-Schema-Test-Suite; otherwise the part of it that npm has, for draft-04.
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+
+import { build } from 'esbuild'
+
+const here = fileURLToPath(new URL('.', import.meta.url))
+
+for (const name of ['suite', 'beside-ajv']) {
+  const outfile = `${here}.build/${name}.js`
+  await build({
+    entryPoints: [`${here}${name}.ts`],
+    outfile,
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'es2023',
+    packages: 'external',
+    logLevel: 'warning',
+  })
+  const { status } = spawnSync(process.execPath, [outfile], { stdio: 'inherit' })
+  if (status !== 0) process.exitCode = 1
+}
