@@ -18,7 +18,7 @@ import { chunks, rowsOf, run, script } from './scripts.ts'
 import { type Details, type Ended, settleAll } from './settle.ts'
 import { readTallies } from './tallies.ts'
 
-/** ARGV: ids. Answers workspace, its revision, planned, row and data of the event ('' when purged) of each open one. */
+/** ARGV: ids. Answers workspace, its revision, planned, and row, data and trace of the event ('' when purged or not there) of each open one. */
 const load = script(
   `${attemptFunctions}
 local reply = {}
@@ -26,9 +26,9 @@ for _, id in ipairs(ARGV) do
   local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'room', 'status', 'planned', 'event')
   local workspace = nameOf(attempt[1])
   if workspace and attempt[2] == 'OPEN' then
-    local event = redis.call('HMGET', tag .. ':event:' .. attempt[4], 'row', 'data')
+    local event = redis.call('HMGET', tag .. ':event:' .. attempt[4], 'row', 'data', 'trace')
     local revision = redis.call('HGET', tag .. ':room:' .. attempt[1], 'revision')
-    for _, value in ipairs({ workspace, revision, attempt[3], event[1] or '', event[2] or '' }) do
+    for _, value in ipairs({ workspace, revision, attempt[3], event[1] or '', event[2] or '', event[3] or '' }) do
       reply[#reply + 1] = value
     end
   end
@@ -163,13 +163,21 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     async load(ids) {
       const deliveries: Delivery[] = []
       for (const part of chunks(ids, 100)) {
-        for (const row of rowsOf(await run(connection, load, tag, part), 5)) {
-          const [workspaceId, revision, planned, event, data] = row as [string, string, string, string, string]
+        for (const row of rowsOf(await run(connection, load, tag, part), 6)) {
+          const [workspaceId, revision, planned, event, data, trace] = row as [
+            string,
+            string,
+            string,
+            string,
+            string,
+            string,
+          ]
           deliveries.push({
             workspaceId,
             revision: Number(revision),
             attempt: JSON.parse(planned) as NewAttempt, // written by ingest, settle or add
             event: event === '' ? null : eventOf(event, data),
+            ...(trace !== '' && { trace }),
           })
         }
       }

@@ -112,9 +112,10 @@ function translated(error: unknown): unknown {
   return error
 }
 
-/** Errors of the client itself. Answers of the server start with a code in capitals. */
+/** Errors of the client's connection. Answers of the server start with a code in capitals; a TypeError is a mistake of ours. */
 function wasLost(error: unknown): boolean {
-  return error instanceof Error && !(error instanceof PosthornError) && !/^[A-Z]{2,} /.test(error.message)
+  if (!(error instanceof Error) || error instanceof PosthornError || error instanceof TypeError) return false
+  return !/^[A-Z]{2,} /.test(error.message)
 }
 
 export function messageOf(error: unknown): string {

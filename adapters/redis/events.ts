@@ -15,7 +15,7 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
- * created_at and the number of attempts, and of each of these id, endpoint, due, created, planned.
+ * created_at, trace or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
  * Answers of each entry its kind, then row and data of the event that was there; of a rejected one the attempt's id.
  */
 const ingest = script(
@@ -38,6 +38,7 @@ local function judge(i, attempts)
     if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then return 'rejected', attempt.id end
   end
   redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
+  if ARGV[i + 9] ~= '' then redis.call('HSET', key, 'trace', ARGV[i + 9]) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
   redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
   if unique == 'unique' then
@@ -51,12 +52,12 @@ end
 local reply, i = {}, 2
 while i <= #ARGV do
   local attempts = {}
-  for n = 1, tonumber(ARGV[i + 9]) do attempts[n] = attemptAt(i + 5 + n * 5) end
+  for n = 1, tonumber(ARGV[i + 10]) do attempts[n] = attemptAt(i + 6 + n * 5) end
   local kind, row, data = judge(i, attempts)
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
-  i = i + 10 + #attempts * 5
+  i = i + 11 + #attempts * 5
 end
 placeAll(touched)
 return reply`,
@@ -141,12 +142,15 @@ function inOrder({ id, event_type, ...rest }: Omit<StoredEvent, 'data'>, data: s
   return { id, event_type, data, ...rest }
 }
 
-function argsOf({ workspaceId, revision, event, attempts }: IngestEntry, encoder: TextEncoder): (string | number)[] {
+function argsOf(
+  { workspaceId, revision, event, attempts, trace }: IngestEntry,
+  encoder: TextEncoder,
+): (string | number)[] {
   const { id, event_type, data, ingested_at, unique_id, created_at, updated_at } = event
   const bytes = encoder.encode(data).byteLength
   const row = JSON.stringify({ id, event_type, ingested_at, unique_id, created_at, updated_at, bytes } satisfies Row)
   const unique = unique_id === null ? ['', ''] : ['unique', unique_id]
-  const head = [workspaceId, revision, id, row, data, ...unique, event_type, created_at, attempts.length]
+  const head = [workspaceId, revision, id, row, data, ...unique, event_type, created_at, trace ?? '', attempts.length]
   return [...head, ...attempts.flatMap(attemptArgs)]
 }
 

@@ -20,7 +20,7 @@ import { PosthornError } from '../../src/errors.ts'
  *
  * Events and attempts:
  *
- *     event:<id>                hash      room, row (JSON without data), data, type, unique_id, created, open (count)
+ *     event:<id>                hash      room, row (JSON without data), data, type, unique_id, created, trace, open (count)
  *     event:<id>:attempts       zset of ids
  *     attempt:<id>              hash      room, event, endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
  *     room:<n>:events, :events:type:<type>

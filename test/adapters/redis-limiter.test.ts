@@ -5,7 +5,7 @@ import { redis } from '../../adapters/redis/index.ts'
 import { gcra } from '../../src/core/gcra.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 
-describeRedis.each(clients)('the limiter on Redis through $name', ({ open }) => {
+describeRedis.each(clients)('the limiter on Redis through $name', { timeout: 30_000 }, ({ open }) => {
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let connected: TestClient
   beforeAll(async () => {

@@ -119,7 +119,7 @@ function chosen<T>(known: readonly T[], which: readonly number[]): T[] {
   return which.flatMap((i) => known.slice(i % Math.max(known.length, 1)).slice(0, 1))
 }
 
-describeRedis.each(clients)('the queue and the inbox on Redis through $name', ({ open }) => {
+describeRedis.each(clients)('the queue and the inbox on Redis through $name', { timeout: 30_000 }, ({ open }) => {
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let connected: TestClient
   beforeAll(async () => {

@@ -289,7 +289,7 @@ async function drive(storage: Storage & Required<Pick<Storage, 'queue'>>, seed: 
   return said
 }
 
-describeRedis.each(clients)('storage on Redis through $name', ({ open }) => {
+describeRedis.each(clients)('storage on Redis through $name', { timeout: 30_000 }, ({ open }) => {
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let connected: TestClient
   beforeAll(async () => {
