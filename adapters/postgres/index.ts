@@ -1,4 +1,5 @@
 import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
+import { PosthornError } from '../../src/errors.ts'
 import { postgresAttempts } from './attempts.ts'
 import { clientOf, type PostgresClient, type PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
@@ -55,7 +56,10 @@ export function postgres(
     ...(ear && {
       onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
     }),
-    using: (tx, { wake = true } = {}) => bound(tx as PostgresHandle, schema, wake), // what it is not fails at its first statement
+    using(tx, { wake = true } = {}) {
+      if (isHandle(tx)) return bound(tx, schema, wake)
+      throw new PosthornError('transaction_required', 'postgres().using takes a client or transaction of the driver')
+    },
     close: async () => ear?.close(),
   }
 }
@@ -119,6 +123,10 @@ function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage 
       return (await now()) === (await now())
     },
   }
+}
+
+function isHandle(tx: unknown): tx is PostgresHandle {
+  return ((typeof tx === 'object' && tx !== null) || typeof tx === 'function') && ('query' in tx || 'unsafe' in tx)
 }
 
 function isChange(news: News): news is Change {

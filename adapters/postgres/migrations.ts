@@ -111,6 +111,7 @@ create table $schema.events (
   event_type text not null,
   unique_id text,
   data text not null,
+  trace text,
   ingested_at bigint not null,
   created_at bigint not null,
   updated_at bigint not null
@@ -163,7 +164,7 @@ create table $schema.outcomes (
   request_body text,
   request_from_event boolean,
   response_status integer,
-  response_latency bigint,
+  response_latency double precision,
   response_headers text,
   response_body text
 );
@@ -210,6 +211,7 @@ create table $schema.messages (
   event_type text not null,
   data text not null,
   unique_id text,
+  trace text,
   received_at bigint not null,
   held_until bigint not null default 0,
   token text,

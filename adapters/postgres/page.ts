@@ -15,7 +15,7 @@ export interface Listing {
 }
 type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'> & { readonly maxBytes?: number }
 
-/** One page of a listing, with what stands around it, in one statement. */
+/** One page of a listing, with what stands around it, in one statement. Offset pages cost a count of all that is listed. */
 export async function pageOf<Shown>(
   { ask }: Database,
   { columns, from, where, id, size }: Listing,

@@ -1,19 +1,43 @@
 import type { Settled, Settlement } from '../../src/contracts/storage.ts'
 import { type Database, json } from './database.ts'
+import { isRefusal } from './errors.ts'
 import { newAttempt, opened } from './opened.ts'
 import { lockedHolds } from './queue.ts'
 import { storable } from './rows.ts'
 import { nothing, type Sql, sql } from './sql.ts'
 
-/** Closes attempts, each once, with all that follows, in one statement. */
+/**
+ * Closes attempts, each once, with all that follows, in one statement. Where the engine refuses a batch it is halved until
+ * the settlement at fault stands alone; that one is written without what was captured, since an outcome is never lost.
+ */
 export async function settle(
-  { run, ...rest }: Database,
+  db: Database,
+  settlements: readonly Settlement[],
+  enqueue: boolean,
+): Promise<readonly Settled[]> {
+  try {
+    return await settleTogether(db, settlements, enqueue)
+  } catch (error) {
+    if (db.bound || !isRefusal(error)) throw error
+    if (settlements.length === 1) {
+      const bare = settlements.map((each) => ({ ...each, error_message: null, request: null, response: null }))
+      return settleTogether(db, bare, enqueue)
+    }
+    const half = settlements.length >> 1
+    return [
+      ...(await settle(db, settlements.slice(0, half), enqueue)),
+      ...(await settle(db, settlements.slice(half), enqueue)),
+    ]
+  }
+}
+
+async function settleTogether(
+  db: Database,
   settlements: readonly Settlement[],
   enqueue: boolean,
 ): Promise<readonly Settled[]> {
   if (settlements.length === 0) return []
-  const db = { run, ...rest }
-  const { t } = db
+  const { run, t } = db
   // Of two settlements of one attempt in a batch the first counts.
   const first = new Map<string, Settlement>()
   for (const settlement of settlements) {
@@ -41,7 +65,7 @@ export async function settle(
         as g (n int, id text collate "C", workspace_id text collate "C", endpoint_id text collate "C", status text,
           exhausted boolean, attempted_at bigint, settled_at bigint, error_code text, error_message text,
           request_method text, request_url text, request_headers text, request_body text, request_from_event boolean,
-          response_status int, response_latency bigint, response_headers text, response_body text,
+          response_status int, response_latency float8, response_headers text, response_body text,
           disable_url text, tally boolean)
     ),
     held as (

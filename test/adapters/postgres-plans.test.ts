@@ -50,7 +50,8 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     const series = `from generate_series(1, ${rows}) i, ${t('workspaces')} w`
     const ep = `'ep' || i % 100`
     for (const statement of [
-      `insert into ${t('events')} select 'e' || i, w.key, 'order.paid', 'u' || i, '{}', i, i, i ${series}`,
+      `insert into ${t('events')} (id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at)
+        select 'e' || i, w.key, 'order.paid', 'u' || i, '{}', i, i, i ${series}`,
       `insert into ${t('unique_ids')} select w.key, 'u' || i, 'e' || i ${series}`,
       `insert into ${t('attempts')} select 'a' || i, w.key, 'e' || i, ${ep}, 1, 'INITIAL', i, i ${series}`,
       `insert into ${t('open_attempts')} select 'a' || i, w.key, ${ep}, i ${series} where i % 2 = 0`,
@@ -58,7 +59,8 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
       `insert into ${t('groups')} select group_id, min(due_at) from ${t('jobs')} group by group_id`,
       `insert into ${t('outcomes')} select 'a' || i, w.key, case when i % 1001 = 0 then 'FAILED' else 'SUCCESSFUL' end,
         true, i, i ${series} where i % 2 = 1`,
-      `insert into ${t('messages')} select 'm' || i, 'w', 'order.paid', '{}', null, i ${series}`,
+      `insert into ${t('messages')} (id, workspace_id, event_type, data, received_at)
+        select 'm' || i, 'w', 'order.paid', '{}', i ${series}`,
     ]) {
       await pool.query(statement)
     }

@@ -130,6 +130,12 @@ describe.skipIf(url === null)('publishing inside the host’s transaction', () =
     })
   })
 
+  test('what is no handle is refused', () => {
+    for (const tx of [undefined, null, 1, 'tx', {}, () => {}]) {
+      expect(() => opened.subject.using(tx)).toThrow(expect.objectContaining({ code: 'transaction_required' }))
+    }
+  })
+
   test('a unique_id that another open transaction holds is waited for', async () => {
     const [one, other] = [await pool.connect(), await pool.connect()]
     for (const client of [one, other]) await client.query('begin')

@@ -62,6 +62,21 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     await close()
   })
 
+  test('a settlement that the engine refuses is written without its captures, and holds up no other', async () => {
+    const { subject, close } = await schemas.open()
+    const attempts = Array.from({ length: 20 }, (_, i) => attempt(`a${10 + i}`, 'e'))
+    await filled(subject, [event('e')], attempts)
+    const response = { status: 200, latency: 12.5, headers: null, body: 'fine' }
+    const settlements = attempts.map((one, i) =>
+      settlement('w', one, { response: i === 7 ? { ...response, status: 1e30 } : response }),
+    )
+    const answers = await subject.attempts.settle(settlements, { enqueue: true })
+    expect(answers.every(({ settled }) => settled)).toBe(true)
+    expect(await subject.attempts.get('w', 'a17')).toMatchObject({ status: 'SUCCESSFUL', response: null })
+    expect(await subject.attempts.get('w', 'a18')).toMatchObject({ status: 'SUCCESSFUL', response })
+    await close()
+  })
+
   test('a unique_id whose event never came is free again', async () => {
     const { subject, schema, close } = await schemas.open()
     const revision = await made(subject, 'w')
