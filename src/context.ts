@@ -7,6 +7,7 @@ import type { Platform } from './contracts/platform.ts'
 import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
 import type { Change, Storage } from './contracts/storage.ts'
+import type { Telemetry } from './contracts/telemetry.ts'
 import type { Settings } from './options.ts'
 import type { Endpoint } from './schema/endpoint.ts'
 import type { Plugin } from './schema/plugin.ts'
@@ -64,6 +65,7 @@ export interface Context {
   readonly http: HttpClient
   readonly platform: Platform
   readonly log: Logger
+  readonly telemetry: Telemetry | undefined
   readonly plugins: PluginRegistry
   readonly settings: Settings
   readonly counters: Counters

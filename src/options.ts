@@ -8,6 +8,7 @@ import type { Logger } from './contracts/observer.ts'
 import type { PluginKind } from './contracts/plugin.ts'
 import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
+import type { Telemetry } from './contracts/telemetry.ts'
 import { check } from './schema/parse.ts'
 import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
 import { PosthornError } from './errors.ts'
@@ -95,6 +96,8 @@ export interface Options {
   readonly http?: HttpClient
   /** Console-like. Default: the console, warnings and errors. */
   readonly logger?: Logger
+  /** Follows events from publishing to their attempts, such as `openTelemetry()` of `posthorn/otel`. Default: none. */
+  readonly telemetry?: Telemetry
   readonly admin?: AdminOptions
   readonly gateway?: GatewayOptions
   readonly deliver?: DeliverOptions
@@ -162,7 +165,7 @@ export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
 
 /** @throws PosthornError `validation` that names every option at fault. */
 export function parseSettings(options: Options): Settings {
-  const { storage, queue, inbox, limiter, clock, http, logger, plugins, ...plain } = options
+  const { storage, queue, inbox, limiter, clock, http, logger, telemetry, plugins, ...plain } = options
   const result = check(settings, plain)
   if (result.ok) return result.value as Settings // authorize is a function, which is all that a schema can tell
   throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)

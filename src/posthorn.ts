@@ -62,6 +62,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     http: options.http ?? platform.http({ deny: settings.deliver.deny, allow: settings.deliver.allow }),
     platform,
     log,
+    telemetry: options.telemetry,
     plugins,
     settings,
     counters,

@@ -16,6 +16,7 @@ export type { Inbox, Message, Taken } from './contracts/inbox.ts'
 export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue } from './contracts/queue.ts'
+export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
 export type {
   AdminOptions,

@@ -102,11 +102,13 @@ function delivery(state: State, id: string): Delivery | null {
   const kept = openAttempt(state, id)
   if (kept === null) return null
   const { room, attempt } = kept
+  const { event, trace } = state.events.get(attempt.event_id)! // attempts never outlive their event
   return {
     workspaceId: room.row.id,
     revision: room.revision,
     attempt: planned(attempt),
-    event: { ...state.events.get(attempt.event_id)!.event },
+    event: { ...event },
+    ...(trace !== undefined && { trace }),
   }
 }
 

@@ -51,7 +51,7 @@ export function memoryEvents(access: Access, keep: number): Events {
 
 function ingest(
   state: State,
-  { workspaceId, revision, event, attempts }: IngestEntry,
+  { workspaceId, revision, event, attempts, trace }: IngestEntry,
   { enqueue, judged }: { enqueue: boolean; judged: boolean },
 ): IngestAnswer {
   const room = roomOf(state, workspaceId)
@@ -65,7 +65,7 @@ function ingest(
   const taken = attempts.find((attempt) => state.attempts.has(attempt.id))
   if (taken !== undefined) return { kind: 'rejected', cause: new Error(`attempt id ${taken.id} is taken`) }
 
-  const kept = addEvent(state, room, event)
+  const kept = addEvent(state, room, event, trace)
   for (const attempt of attempts) addAttempt(state, kept, attempt, enqueue)
   return { kind: 'stored' }
 }

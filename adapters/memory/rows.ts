@@ -5,8 +5,8 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import { addJobs } from './queue.ts'
 
 /** Keeps an event without attempts. */
-export function addEvent(state: State, room: Room, event: StoredEvent): KeptEvent {
-  const kept: KeptEvent = { room, event: { ...event }, attempts: sorted(), open: 0 }
+export function addEvent(state: State, room: Room, event: StoredEvent, trace: string | undefined): KeptEvent {
+  const kept: KeptEvent = { room, event: { ...event }, trace, attempts: sorted(), open: 0 }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
   add(state.idle, [event.created_at, event.id])

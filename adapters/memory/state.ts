@@ -34,6 +34,7 @@ export interface Kept<Row> {
 export interface KeptEvent {
   readonly room: Room
   readonly event: StoredEvent
+  readonly trace: string | undefined
   readonly attempts: Sorted
   /** How many of its attempts are open. */
   open: number

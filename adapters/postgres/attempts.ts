@@ -21,7 +21,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
   return {
     async load(ids) {
       const rows = await run(sql`
-        select w.id as workspace_id, w.revision, ${attemptColumns}, e.event_type, e.data, e.ingested_at, e.unique_id,
+        select w.id as workspace_id, w.revision, ${attemptColumns}, e.event_type, e.data, e.trace, e.ingested_at, e.unique_id,
           e.created_at as event_created_at, e.updated_at as event_updated_at
         from ${t.open_attempts} o
         join ${t.workspaces} w on w.key = o.workspace
@@ -41,6 +41,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
               created_at: row['event_created_at'],
               updated_at: row['event_updated_at'],
             }),
+            ...(typeof row['trace'] === 'string' && { trace: row['trace'] }),
           },
         ]),
       )

@@ -18,10 +18,10 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
       if (messages.length === 0) return
       const rows: readonly Message[] = messages
       await run(sql`
-        insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, received_at)
-        select id, workspace_id, event_type, data, unique_id, received_at
+        insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
+        select id, workspace_id, event_type, data, unique_id, trace, received_at
         from jsonb_to_recordset(${json(rows.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
-          as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, received_at bigint)
+          as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
         where not exists (select from ${t.dead_messages} d where d.id = m.id)
         order by id
         on conflict do nothing`)
@@ -78,6 +78,7 @@ function takenOf(row: Row): Taken {
     data: row['data'] as string,
     unique_id: row['unique_id'] as string | null,
     received_at: number(row['received_at']),
+    ...(typeof row['trace'] === 'string' && { trace: row['trace'] }),
     token: row['token'] as string,
     tries: number(row['tries']),
   }

@@ -97,7 +97,12 @@ async function round(
 /** Stores what nothing stands against, and answers the ids of these events. */
 async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean) {
   const { run, t } = db
-  const events = entries.map(({ workspaceId, revision, event }) => ({ ...event, workspace_id: workspaceId, revision }))
+  const events = entries.map(({ workspaceId, revision, event, trace }) => ({
+    ...event,
+    workspace_id: workspaceId,
+    revision,
+    ...(trace !== undefined && { trace }),
+  }))
   const rows = await run(sql`
     with planned as materialized (
       select * from jsonb_to_recordset(${json(entries.flatMap(({ attempts }) => attempts))}::text::jsonb)
@@ -107,7 +112,7 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       select w.key as workspace, g.*
       from jsonb_to_recordset(${json(events)}::text::jsonb)
         as g (id text collate "C", workspace_id text collate "C", revision bigint, event_type text, data text,
-          unique_id text collate "C", ingested_at bigint, created_at bigint, updated_at bigint)
+          unique_id text collate "C", trace text, ingested_at bigint, created_at bigint, updated_at bigint)
       join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
       where not exists (select from ${t.events} e where e.id = g.id)
         and g.id <> all(array(
@@ -122,8 +127,8 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       on conflict do nothing returning event_id
     ),
     stored as (
-      insert into ${t.events} (id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at)
-      select id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at from given
+      insert into ${t.events} (id, workspace, event_type, unique_id, data, trace, ingested_at, created_at, updated_at)
+      select id, workspace, event_type, unique_id, data, trace, ingested_at, created_at, updated_at from given
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),

@@ -6,6 +6,8 @@ export interface Message {
   readonly data: string
   readonly unique_id: string | null
   readonly received_at: number
+  /** The trace context in which it was accepted: a W3C traceparent, at most 55 characters. */
+  readonly trace?: string
 }
 
 /** A message held until its lease ends. `tries` counts how often it was taken, this time included. */

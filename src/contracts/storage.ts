@@ -234,6 +234,8 @@ export interface IngestEntry {
   readonly revision: number
   readonly event: StoredEvent
   readonly attempts: readonly NewAttempt[]
+  /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
+  readonly trace?: string
 }
 
 /**
@@ -264,6 +266,8 @@ export interface Delivery {
   readonly revision: number
   readonly attempt: NewAttempt
   readonly event: StoredEvent | null
+  /** What was kept with the event; missing when nothing was. */
+  readonly trace?: string
 }
 
 /** The end of an attempt and all that follows from it, written together. */

@@ -112,7 +112,16 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
 
   async function putAside(incoming: Incoming, { configuration, source }: Found): Promise<Response> {
     const id = ctx.newId()
-    await ctx.inbox.put([{ ...incoming, id, workspaceId: configuration.workspace.id, received_at: ctx.clock.now() }])
+    const trace = ctx.telemetry?.current()
+    await ctx.inbox.put([
+      {
+        ...incoming,
+        id,
+        workspaceId: configuration.workspace.id,
+        received_at: ctx.clock.now(),
+        ...(trace && { trace }),
+      },
+    ])
     // The id of an event with a unique_id is known only when it is stored: it may have been seen before.
     return accepted(source, incoming.unique_id === null ? id : null)
   }

@@ -1,8 +1,9 @@
-import type { CompiledConfiguration, Context, ReadyPlugin } from '../context.ts'
+import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Reply } from '../contracts/http-client.ts'
 import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import type { Delivery, Settled, Settlement, StoredAttempt, StoredRequest } from '../contracts/storage.ts'
+import type { AttemptEnd } from '../contracts/telemetry.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { recordHeaders, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem } from '../core/request.ts'
@@ -10,8 +11,10 @@ import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 
+import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
 import { jobOf } from './ingest.ts'
+import { runOutbound } from './outbound.ts'
 
 /** An open attempt with all that is needed to make it. `endpoint` is null when it is gone. */
 export interface Loaded {
@@ -87,14 +90,42 @@ export function deliverService(ctx: Context): Deliver {
     if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return ended({ kind: 'event_gone' })
 
+    const { event, attempt: planned } = delivery
+    return await follow(
+      ctx.telemetry?.attempt({
+        workspaceId: delivery.workspaceId,
+        eventId: event.id,
+        eventType: event.event_type,
+        endpointId: endpoint.id,
+        attemptId: planned.id,
+        attemptNumber: planned.attempt_number,
+        method: endpoint.request.method,
+        url: endpoint.request.url,
+        parent: delivery.trace ?? null,
+      }),
+      (trace) => make(loaded, endpoint, event, signal, trace),
+      (sent) => endOf(sent ?? null, (ctx.clock.now() - startedAt) / 1000),
+    )
+  }
+
+  /** Prepares the request and sends it. */
+  async function make(
+    loaded: Loaded,
+    endpoint: Endpoint,
+    event: StoredEvent,
+    signal: AbortSignal,
+    trace: string | null,
+  ): Promise<Sent | null> {
+    const startedAt = ctx.clock.now()
     const timeoutMs = endpoint.request.timeout === 0 ? deliver.timeoutMs : endpoint.request.timeout
     let request: Outbound
     try {
-      request = await prepareRequest(loaded, endpoint, delivery.event, timeoutMs, signal)
+      request = await prepareRequest(loaded, endpoint, event, timeoutMs, signal)
+      if (trace !== null) request = { ...request, headers: { ...request.headers, traceparent: trace } }
     } catch (cause) {
       if (signal.aborted) return null
-      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed`, { attempt: delivery.attempt.id, cause })
-      return ended({ kind: 'plugin_error', message: pluginMessage(cause) })
+      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed`, { attempt: loaded.delivery.attempt.id, cause })
+      return { outcome: { kind: 'plugin_error', message: pluginMessage(cause) }, startedAt, unresponsive: false }
     }
 
     const sentAt = ctx.clock.now()
@@ -109,7 +140,7 @@ export function deliverService(ctx: Context): Deliver {
       .finally(() => ctx.counters.outboundProcessing--)
     if (reply.kind === 'aborted') return null
     return {
-      outcome: outcomeOf(reply, recordRequest(request, delivery.event), ctx.clock.now() - sentAt),
+      outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
       startedAt: sentAt,
       unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
     }
@@ -225,49 +256,21 @@ export function deliverService(ctx: Context): Deliver {
   }
 }
 
-/** Runs plugins one after the other; stays synchronous as long as they do. */
-function runOutbound(
-  plugins: readonly ReadyPlugin[],
-  request: Outbound,
-  context: OutboundContext,
-): Outbound | Promise<Outbound> {
-  let current = request
-  for (let i = 0; i < plugins.length; i++) {
-    const prepared = plugins[i]!.current()
-    const result =
-      prepared === undefined
-        ? undefined
-        : prepared.outbound === undefined
-          ? current
-          : prepared.outbound(current, context)
-    if (result === undefined || result instanceof Promise) return finishOutbound(plugins, i, current, result, context)
-    current = result
-  }
-  return current
-}
-
-async function finishOutbound(
-  plugins: readonly ReadyPlugin[],
-  from: number,
-  request: Outbound,
-  first: Promise<Outbound> | undefined,
-  context: OutboundContext,
-): Promise<Outbound> {
-  let current = request
-  for (let i = from; i < plugins.length; i++) {
-    if (i === from && first !== undefined) {
-      current = await first
-      continue
-    }
-    const prepared = await plugins[i]!.prepared()
-    if (prepared.outbound !== undefined) current = await prepared.outbound(current, context)
-  }
-  return current
-}
-
 function pluginMessage(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : 'the plugin failed'
   return recordText(message, 512)
+}
+
+/** What is told of a try; the time of a request that was answered is known exactly. */
+function endOf(sent: Sent | null, seconds: number): AttemptEnd {
+  if (sent === null) return { status: null, error: 'aborted', seconds }
+  const { outcome } = sent
+  if (outcome.kind === 'answered') {
+    return { status: outcome.response.status, error: null, seconds: outcome.response.latency / 1000 }
+  }
+  const canceled =
+    outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
+  return { status: null, error: canceled ? 'failed' : outcome.kind, seconds }
 }
 
 function endedAttempt(settlement: Settlement): StoredAttempt {

@@ -1,9 +1,11 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry, NewAttempt } from '../contracts/storage.ts'
+import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
+import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -13,6 +15,8 @@ export interface Incoming {
   readonly event_type: string
   readonly data: string
   readonly unique_id: string | null
+  /** The trace context in which it was accepted, where that is not the caller's. */
+  readonly trace?: string
 }
 
 /** `duplicate`: the `unique_id` was seen before, and `event` is the stored one. */
@@ -73,7 +77,7 @@ export function ingestService(ctx: Context): Ingest {
     }
     const attempts = attemptsOf(event, configuration)
     const entry = { workspaceId: configuration.workspace.id, revision: configuration.revision, event, attempts }
-    const answer = await (event.unique_id === null ? plain : unique).add(entry)
+    const answer = await followed(entry, incoming.trace ?? null)
     switch (answer.kind) {
       case 'stored':
         ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
@@ -87,6 +91,17 @@ export function ingestService(ctx: Context): Ingest {
       case 'rejected':
         throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
     }
+  }
+
+  /** Hands an entry to those that gather, with the trace context that its attempts belong to. */
+  async function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
+    const { workspaceId, event } = entry
+    const startedAt = ctx.clock.now()
+    return await follow(
+      ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
+      (trace) => (event.unique_id === null ? plain : unique).add(trace === null ? entry : { ...entry, trace }),
+      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.now() - startedAt) / 1000 }),
+    )
   }
 
   const matched = (event: StoredEvent, configuration: CompiledConfiguration) =>
@@ -114,6 +129,17 @@ export function ingestService(ctx: Context): Ingest {
     async idle() {
       await Promise.all([plain.idle(), unique.idle()])
     },
+  }
+}
+
+function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
+  switch (answer?.kind) {
+    case 'stored':
+    case 'duplicate':
+    case 'stale':
+      return answer.kind
+    default:
+      return 'failed'
   }
 }
 

@@ -25,7 +25,12 @@ export const inboxContract: Contract<Inbox> = [
   }),
 
   promise('messages come oldest first, as they were put', async (inbox) => {
-    const first = message('a', 1, { unique_id: 'u', data: '"naïve 日本 🎉 \\u0000"', event_type: 'naïve.🎉' })
+    const first = message('a', 1, {
+      unique_id: 'u',
+      data: '"naïve 日本 🎉 \\u0000"',
+      event_type: 'naïve.🎉',
+      trace: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
+    })
     await inbox.put([first])
     await inbox.put([message('b', 2), message('c', 3)])
     const [taken, ...rest] = await take(inbox, 10_000, 2)

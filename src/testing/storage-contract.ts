@@ -4,6 +4,7 @@ import { attemptCases } from './storage/attempts.ts'
 import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
+import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
 import { workspaceCases } from './storage/workspaces.ts'
 
@@ -14,5 +15,6 @@ export const storageContract: Contract<Storage> = [
   ...configurationCases,
   ...eventCases,
   ...attemptCases,
+  ...traceCases,
   ...upkeepCases,
 ]

@@ -1,0 +1,16 @@
+import type { Followed } from '../contracts/telemetry.ts'
+
+/** Runs work as something that is followed, if anybody follows. `endOf` says how it ended, of a failure by `undefined`. */
+export async function follow<End, Answer>(
+  following: Followed<End> | undefined,
+  work: (trace: string | null) => Promise<Answer>,
+  endOf: (answer: Answer | undefined) => End,
+): Promise<Answer> {
+  if (following === undefined) return await work(null)
+  let answer: Answer | undefined
+  try {
+    return (answer = await following.within(() => work(following.trace)))
+  } finally {
+    following.end(endOf(answer))
+  }
+}
