@@ -6,6 +6,7 @@ import { defineConfig, type Options } from 'tsup'
 export const entries: Readonly<Record<string, string>> = {
   index: 'src/index.ts',
   verify: 'src/verify.ts',
+  otel: 'src/otel.ts',
   'testing/index': 'src/testing/index.ts',
   'event-validation/index': 'src/plugins/event-validation/index.ts',
   'function/index': 'src/plugins/function/index.ts',

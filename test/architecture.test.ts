@@ -21,6 +21,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/options.ts': [...leaves, 'src/version.ts'],
   'src/context.ts': [...leaves, 'src/options.ts', 'src/services'],
   'src/verify.ts': [...rules, 'src/clock.ts'],
+  'src/otel.ts': ['src/contracts', 'src/errors.ts'],
   'src/plugins': rules,
   'src/services': [...rules, ...context],
   'src/http': [...rules, 'src/version.ts', 'src/services', ...context],

@@ -169,6 +169,7 @@ describe('what it weighs', () => {
   const budgets: Readonly<Record<string, number>> = {
     index: 50,
     verify: 3,
+    otel: 3,
     'event-validation/index': 30,
     'function/index': 15,
     'memory/index': 10,
