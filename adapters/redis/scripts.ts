@@ -8,15 +8,15 @@ export interface Script {
   readonly text: string
   /** Whether it may run a second time when the first answer was lost. */
   readonly again: boolean
-  sha(): Promise<string>
+  /** Its hash, once a server told it. */
+  sha: string | null
 }
 
 /** The most entries that one run of a script is given. Larger batches go in several runs. */
 export const entriesPerScript = 500
 
 export function script(text: string, options: { again: boolean }): Script {
-  let sha: Promise<string> | undefined
-  return { text, again: options.again, sha: () => (sha ??= sha1(text)) }
+  return { text, again: options.again, sha: null }
 }
 
 /** Runs a script by its hash, and by its text where the server does not know it (yet, or any more). */
@@ -29,7 +29,8 @@ export async function run(
   const rest = ['1', tag, ...args.map(String)]
   let reply: unknown
   try {
-    reply = await connection.send('EVALSHA', [await script.sha(), ...rest], script.again)
+    script.sha ??= (await connection.send('SCRIPT', ['LOAD', script.text], true)) as string // as documented
+    reply = await connection.send('EVALSHA', [script.sha, ...rest], script.again)
   } catch (error) {
     if (!messageOf(error).startsWith('NOSCRIPT')) throw error
     reply = await connection.send('EVAL', [script.text, ...rest], script.again)
@@ -47,9 +48,4 @@ export function chunks<T>(entries: readonly T[], size: number = entriesPerScript
 /** A flat reply as rows of `width` strings. */
 export function rowsOf(reply: readonly string[], width: number): readonly (readonly string[])[] {
   return chunks(reply, width)
-}
-
-async function sha1(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-1', new TextEncoder().encode(text))
-  return [...new Uint8Array(digest)].map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
