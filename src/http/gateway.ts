@@ -41,13 +41,19 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const retryAfter = String(Math.max(1, Math.ceil(grant.retryAfterMs / 1000)))
       return failed(json(429, { message: 'rate limit exceeded' }, { ...headers, 'retry-after': retryAfter }))
     }
-    return withHeaders(await accept(request, url, found), headers)
+    const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx.log, cause)))
+    return withHeaders(response, headers)
   }
 
-  /** The source as it is configured now; a route may be older than that. */
+  /** The source as it is configured now. Of the route and the configuration kept here, either may be the older one. */
   async function sourceOf(route: Route, path: string, method: string): Promise<Found | undefined> {
-    const configuration = await ctx.configuration.get(route.workspaceId)
-    return configuration === null ? undefined : servedBy(configuration, route.sourceId, path, method)
+    for (const read of [ctx.configuration.get, ctx.configuration.fresh]) {
+      const configuration = await read(route.workspaceId)
+      const found = configuration && servedBy(configuration, route.sourceId, path, method)
+      if (found) return found
+    }
+    routes.forget()
+    return undefined
   }
 
   async function limit(source: Source): Promise<Grant | null> {

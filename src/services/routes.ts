@@ -10,12 +10,14 @@ export interface RouteTable {
 }
 
 export function routeTable(storage: Storage, clock: Clock): RouteTable {
-  let table: ReadonlyMap<string, readonly Route[]> | null = null
-  let loading: Promise<ReadonlyMap<string, readonly Route[]>> | null = null
+  let table: Table | null = null
+  let loading: Promise<Table> | null = null
   let loadedAt = -Infinity
+  /** Raised when told to forget: a load that began before it may not be kept. */
+  let epoch = 0
 
-  async function load() {
-    const startedAt = clock.now()
+  async function load(): Promise<Table> {
+    const began = { at: clock.now(), epoch }
     const { routes } = await storage.routes()
     const byPath = new Map<string, Route[]>()
     for (const route of routes) {
@@ -23,12 +25,19 @@ export function routeTable(storage: Storage, clock: Clock): RouteTable {
       if (same === undefined) byPath.set(route.path, [route])
       else same.push(route)
     }
-    loadedAt = startedAt
-    return (table = byPath)
+    if (began.epoch === epoch) {
+      table = byPath
+      loadedAt = began.at
+    }
+    return byPath
   }
 
-  const look = (routes: ReadonlyMap<string, readonly Route[]>, path: string, method: string) =>
-    routes.get(path)?.find(({ methods }) => methods.includes(method))
+  function shared(): Promise<Table> {
+    const current = (loading ??= load().finally(() => {
+      if (loading === current) loading = null
+    }))
+    return current
+  }
 
   return {
     async find(path, method) {
@@ -36,11 +45,18 @@ export function routeTable(storage: Storage, clock: Clock): RouteTable {
       if (known !== undefined) return known
       // A path that is not there may be new, made by another process; but unknown paths may not become a load on storage.
       if (table !== null && clock.now() - loadedAt < reloadEveryMs) return undefined
-      loading ??= load().finally(() => (loading = null))
-      return look(await loading, path, method)
+      return look(await shared(), path, method)
     },
     forget() {
+      epoch++
       table = null
+      loading = null
     },
   }
+}
+
+type Table = ReadonlyMap<string, readonly Route[]>
+
+function look(table: Table, path: string, method: string): Route | undefined {
+  return table.get(path)?.find(({ methods }) => methods.includes(method))
 }

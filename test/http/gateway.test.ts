@@ -156,6 +156,19 @@ describe('a source', () => {
   })
 })
 
+test('a source that another process made is found at once, and one that it deleted is gone', async () => {
+  const storage = memory()
+  const [here, there] = [createTestPosthorn({ storage }), createTestPosthorn({ storage })]
+  await withSource(here)
+  const body = '{"event_type":"x","data":{}}'
+  expect((await post(here, body)).status).toBe(200)
+  const { id } = await there.sources.create('default', { config: { http: { path: '/there' } } })
+  await here.clock.advance('1s')
+  expect((await post(here, body, '/there')).status).toBe(200)
+  await there.sources.delete('default', id)
+  expect((await post(here, body, '/there')).status).toBe(404)
+})
+
 describe('a rate-limited source', () => {
   test('tells its limit on every answer and refuses what is over it', async () => {
     const posthorn = createTestPosthorn()
@@ -170,6 +183,13 @@ describe('a rate-limited source', () => {
     expect(await send()).toEqual([429, '2', '0', '10', '5'])
     await posthorn.advance(5000)
     expect(await send()).toEqual([200, '2', '0', '10', null])
+  })
+
+  test('tells it on requests that are refused for another reason too', async () => {
+    const posthorn = createTestPosthorn()
+    await withSource(posthorn, { rate_limit: { quota: 2, period: 10 } })
+    const response = await post(posthorn, '{')
+    expect([response.status, response.headers.get('x-ratelimit-remaining')]).toEqual([400, '1'])
   })
 
   test('with quota 0 refuses all', async () => {
