@@ -18,6 +18,8 @@ const failures = new Set([400, 404, 413, 429, 500, 503])
 const complainEveryMs = 60_000
 const mostTries = 5
 const pluginDeadlineMs = 30_000
+/** Bodies that wait together: the most memory that requests take while an engine stalls. */
+const mostPendingBytes = 128 * 1024 * 1024
 
 type Found = { readonly configuration: CompiledConfiguration; readonly source: Source; readonly path: string }
 
@@ -25,16 +27,32 @@ type Found = { readonly configuration: CompiledConfiguration; readonly source: S
 export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest): Handler {
   const { basePath, maxBodyBytes, maxPending } = ctx.settings.gateway
   let pending = 0
+  let pendingBytes = 0
   let limiterComplainedAt = -Infinity
+
+  /** Does work that may wait for an engine. Too much of it at once is refused, so that a stalled engine fills no memory. */
+  async function bounded<Answer>(bytes: number, work: () => Promise<Answer>): Promise<Answer> {
+    if (pending >= maxPending || pendingBytes >= mostPendingBytes) {
+      ctx.emit('overloaded', { what: 'gateway' })
+      throw new PosthornError('overloaded', 'service unavailable')
+    }
+    pending++
+    pendingBytes += bytes
+    try {
+      return await work()
+    } finally {
+      pending--
+      pendingBytes -= bytes
+    }
+  }
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url)
     const path = mountedPath(url.pathname, basePath)
-    const route = path === null ? undefined : await routes.find(path, request.method)
-    const found = route && (await sourceOf(route, path!, request.method))
+    const found = path === null ? undefined : await bounded(0, () => find(path, request.method))
     if (!found) return failed(json(404, { message: 'not found' }))
 
-    const grant = await limit(found.source)
+    const grant = await bounded(0, () => limit(found.source))
     if (grant === null) return await accept(request, url, found)
     const headers = limitHeaders(found.source, grant)
     if (grant.granted === 0) {
@@ -43,6 +61,11 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     }
     const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx.log, cause)))
     return withHeaders(response, headers)
+  }
+
+  async function find(path: string, method: string): Promise<Found | undefined> {
+    const route = await routes.find(path, method)
+    return route && (await sourceOf(route, path, method))
   }
 
   /** The source as it is configured now. Of the route and the configuration kept here, either may be the older one. */
@@ -82,20 +105,8 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
         }),
       )
     }
-    if (pending >= maxPending) {
-      ctx.emit('overloaded', { what: 'gateway' })
-      throw new PosthornError('overloaded', 'service unavailable')
-    }
-    pending++
-    try {
-      return await publish(
-        { method: request.method, url, path: found.path, headers: request.headers, body },
-        found,
-        request.signal,
-      )
-    } finally {
-      pending--
-    }
+    const inbound = { method: request.method, url, path: found.path, headers: request.headers, body }
+    return await bounded(body.length, () => publish(inbound, found, request.signal))
   }
 
   /** Runs the plugins and stores what is left; again from the plugins on when the configuration moved meanwhile, since they may be others now. */

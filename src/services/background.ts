@@ -1,7 +1,10 @@
 import type { Logger } from '../contracts/observer.ts'
 
+const mostRunning = 1000
+
 /** Work that nobody waits for: what fails is logged, and `idle` waits for all of it. */
 export interface Background {
+  /** Starts it, unless a thousand others have not ended yet: so it may only be what is done again later if it is left out. */
   run(what: string, work: () => Promise<unknown>): void
   idle(): Promise<void>
 }
@@ -10,6 +13,7 @@ export function background(log: Logger): Background {
   const running = new Set<Promise<unknown>>()
   return {
     run(what, work) {
+      if (running.size >= mostRunning) return
       const promise = work()
         .catch((cause: unknown) => log.warn(`${what} failed`, { cause }))
         .finally(() => running.delete(promise))

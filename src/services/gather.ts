@@ -5,10 +5,11 @@ const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024
 const mostInFlight = 2
 const mostWaiting = 10_000
+const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
 
 export interface Gatherer<Entry, Answer> {
-  /** Joins the next batch and answers for this entry alone. Beyond 10,000 waiting entries it throws `overloaded`. */
+  /** Joins the next batch and answers for this entry alone. Beyond 10,000 waiting entries, or 128 MiB of them, it throws `overloaded`. */
   add(entry: Entry): Promise<Answer>
   /** Resolves when nothing waits and nothing is in flight. */
   idle(): Promise<void>
@@ -36,6 +37,7 @@ export function gatherer<Entry, Answer>(options: {
 }): Gatherer<Entry, Answer> {
   const queue: Waiting<Entry, Answer>[] = []
   let head = 0
+  let waitingBytes = 0
   let inFlight = 0
   let scheduled = false
   let idlers: (() => void)[] = []
@@ -59,6 +61,7 @@ export function gatherer<Entry, Answer>(options: {
       head++
     }
     const batch = queue.slice(from, head)
+    waitingBytes -= bytesIn(batch)
     // The queue is cut now and then, not at every batch, so that taking stays cheap.
     if (head === queue.length || head > mostWaiting) {
       queue.splice(0, head)
@@ -104,7 +107,8 @@ export function gatherer<Entry, Answer>(options: {
 
   return {
     add(entry) {
-      if (queue.length - head >= mostWaiting) {
+      const waits = options.gathers ? queue.length - head : inFlight
+      if (waits >= mostWaiting || waitingBytes >= mostWaitingBytes) {
         options.onOverload?.()
         return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
       }
@@ -115,6 +119,7 @@ export function gatherer<Entry, Answer>(options: {
           return
         }
         queue.push(waiting)
+        waitingBytes += waiting.bytes
         if (!scheduled) {
           // One turn of the microtask queue later, so that calls made side by side go together.
           scheduled = true
@@ -127,6 +132,10 @@ export function gatherer<Entry, Answer>(options: {
     },
     waiting: () => queue.length - head,
   }
+}
+
+function bytesIn(batch: readonly { readonly bytes: number }[]): number {
+  return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 const late = new PosthornError('unavailable', `the storage did not answer within ${deadlineMs} ms`)

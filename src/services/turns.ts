@@ -2,14 +2,21 @@ import type { Storage } from '../contracts/storage.ts'
 import { PosthornError } from '../errors.ts'
 
 const mostRetries = 5
+const mostWaiting = 1000
+
+/** The last of those who wait, and how many do. */
+interface Turn {
+  readonly last: Promise<unknown>
+  readonly waiting: number
+}
 
 // Keyed by the storage, so that a handle inside a transaction never waits for one outside, which may wait for its locks.
-const running = new WeakMap<Storage, Map<string, Promise<unknown>>>()
+const running = new WeakMap<Storage, Map<string, Turn>>()
 
 /**
  * Runs one write of configuration that begins by reading: writers with the same key in this process wait for one
  * another. Across processes the revision decides: `work` answers 'conflict' and is run again, at most five times.
- * @throws PosthornError `overloaded` when others write too fast for that.
+ * @throws PosthornError `overloaded` when others write too fast for that, or a thousand wait already.
  */
 export async function inTurn<Answer>(
   storage: Storage,
@@ -17,13 +24,20 @@ export async function inTurn<Answer>(
   work: () => Promise<Answer | 'conflict'>,
 ): Promise<Answer> {
   let turns = running.get(storage)
-  if (turns === undefined) running.set(storage, (turns = new Map<string, Promise<unknown>>()))
-  const mine = after(turns.get(key), work)
-  turns.set(key, mine)
+  if (turns === undefined) running.set(storage, (turns = new Map<string, Turn>()))
+  const before = turns.get(key)
+  if (before !== undefined && before.waiting >= mostWaiting) {
+    throw new PosthornError('overloaded', 'too many writers wait')
+  }
+  const mine = after(before?.last, work)
+  const turn: Turn = { last: mine, waiting: (before?.waiting ?? 0) + 1 }
+  turns.set(key, turn)
   try {
     return await mine
   } finally {
-    if (turns.get(key) === mine) turns.delete(key)
+    const now = turns.get(key)
+    if (now === undefined || now.waiting <= 1) turns.delete(key)
+    else turns.set(key, { ...now, waiting: now.waiting - 1 })
   }
 }
 
