@@ -33,6 +33,6 @@ export function matcher<Subscriber extends { readonly events: readonly string[] 
     for (const { pattern, place } of patterns) {
       if (!places.has(place) && matches(pattern, eventType)) places.add(place)
     }
-    return [...places].sort((a, b) => a - b).map((place) => subscribers[place]!)
+    return [...places].toSorted((a, b) => a - b).map((place) => subscribers[place]!)
   }
 }

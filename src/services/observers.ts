@@ -1,4 +1,5 @@
 import type { Logger, SignalListener, SignalName, Signals } from '../contracts/observer.ts'
+import { bareError } from '../core/bare-error.ts'
 
 /** Who listens to what. */
 export interface Observers {
@@ -8,7 +9,7 @@ export interface Observers {
 }
 
 export function observers(log: Logger): Observers {
-  const listeners: { [Name in SignalName]?: Set<SignalListener<Name>> } = {}
+  const listeners = new Map<SignalName, Set<(signal: never) => void>>()
 
   function contain(name: SignalName, cause: unknown): void {
     log.error(`a listener of '${name}' failed`, { cause })
@@ -16,17 +17,16 @@ export function observers(log: Logger): Observers {
 
   return {
     on(name, listener) {
-      // The set of a name holds listeners of that name alone, which the mapped type cannot tell here.
-      const set = ((listeners[name] as Set<SignalListener<typeof name>> | undefined) ??= new Set())
-      listeners[name] = set as (typeof listeners)[typeof name]
+      const set = listeners.get(name) ?? new Set()
+      listeners.set(name, set)
       set.add(listener)
       return () => void set.delete(listener)
     },
     emit(name, signal) {
-      for (const listener of listeners[name] ?? []) {
+      for (const listener of listeners.get(name) ?? []) {
         try {
-          // A listener may be async all the same; then its rejection is its failure.
-          const answer: unknown = listener(signal)
+          // `on` put it there for this name. It may be async all the same; then its rejection is its failure.
+          const answer: unknown = (listener as SignalListener<typeof name>)(signal)
           if (answer instanceof Promise) answer.catch((cause: unknown) => contain(name, cause))
         } catch (cause) {
           contain(name, cause)
@@ -34,4 +34,22 @@ export function observers(log: Logger): Observers {
       }
     },
   }
+}
+
+/**
+ * The host's logger, safe to call: its own failures are nobody's, since a log line may not end a delivery, and of errors
+ * it is shown no more than `bareError` keeps.
+ */
+export function safeLogger(logger: Logger): Logger {
+  const at =
+    (level: keyof Logger): Logger['warn'] =>
+    (message, details) => {
+      try {
+        if (details === undefined) logger[level](message)
+        else logger[level](message, 'cause' in details ? { ...details, cause: bareError(details['cause']) } : details)
+      } catch {
+        // There is nowhere left to tell it.
+      }
+    }
+  return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }

@@ -172,18 +172,23 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
     await maintain.minute()
     await sweeper.page()
     while ((await consume.batch()) > 0 && inTime());
-    do {
-      await background.idle()
-      while (inTime() && (await dispatcher.claim()) > 0);
-      if (dispatcher.held() === 0) break
+    await background.idle()
+    await claimAll(inTime)
+    while (dispatcher.held() > 0) {
       await untilFewer(dispatcher.held())
-    } while (true)
+      await background.idle()
+      await claimAll(inTime)
+    }
     const { size } = await ctx.queue.stats(ctx.clock.now())
     return {
       delivered: dispatcher.ended.delivered - delivered,
       failed: dispatcher.ended.failed - failed,
       remaining: size,
     }
+  }
+
+  async function claimAll(inTime: () => boolean): Promise<void> {
+    while (inTime() && (await dispatcher.claim()) > 0);
   }
 
   /** Waits for a hold to end, and keeps the others meanwhile. */
