@@ -15,6 +15,7 @@ export const nodePlatform: Platform = {
   hmac,
   randomBytes: (length) => randomBytes(length),
   vitals,
+  production: () => process.env['NODE_ENV'] === 'production',
   gathers: true,
   thread: startThread,
 }

@@ -43,6 +43,8 @@ export interface Platform {
   hmac(hash: HashName, key: Uint8Array, data: Uint8Array): Awaitable<Uint8Array>
   randomBytes(length: number): Uint8Array
   vitals(): Vitals
+  /** Whether the host says that this is no development machine (NODE_ENV); false where there is no telling. */
+  production?(): boolean
   /** Whether calls may share a batch; false where work for one request may not ride on another's. */
   readonly gathers: boolean
   /** Starts a thread; resolves when it is ready, rejects when it cannot start. Missing where a runtime has none. */

@@ -62,6 +62,9 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
     running = started
     try {
       await ctx.storage.verify?.()
+      if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
+        ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
+      }
       await clock.ready()
       const put = bell(ctx.clock)
       for (const listen of [

@@ -63,6 +63,23 @@ describe('start', () => {
     await posthorn.stop()
   })
 
+  test('on memory warns once where the host says that it is in production', async () => {
+    const warnings: string[] = []
+    const logger = { ...quiet, warn: (message: string) => void warnings.push(message) }
+    const create = (production: boolean) =>
+      makePosthorn({ ...portablePlatform, production: () => production })({
+        clock: fakeClock(),
+        http: heldHttp(),
+        logger,
+      })
+    for (const production of [false, true]) {
+      const posthorn = create(production)
+      await posthorn.start()
+      await posthorn.stop()
+    }
+    expect(warnings).toEqual(['posthorn keeps everything in memory: nothing survives a restart of this process'])
+  })
+
   test('refuses an engine that cannot serve, and may be tried again', async () => {
     const storage = memory()
     let old = true
