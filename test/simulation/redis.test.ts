@@ -27,7 +27,10 @@ function standstill(url: string): { readonly client: RedisClient; close(): Promi
     Atomics.store(answered, 0, 0)
     // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
     here.postMessage(command)
-    Atomics.wait(answered, 0, 0)
+    // The notification of the answer before may come late, and wakes too early.
+    while (Atomics.load(answered, 0) === 0) {
+      if (Atomics.wait(answered, 0, 0, 10_000) === 'timed-out') throw new Error(`no answer to ${command[0]}`)
+    }
     const { answer, message } = receiveMessageOnPort(here)!.message as { answer?: unknown; message?: string }
     if (message !== undefined) throw new Error(message)
     return answer
