@@ -5,6 +5,7 @@ import { defineConfig, type Options } from 'tsup'
 /** What the package exports: the path in `dist` and the source of it. */
 export const entries: Readonly<Record<string, string>> = {
   index: 'src/index.ts',
+  client: 'src/client.ts',
   verify: 'src/verify.ts',
   otel: 'src/otel.ts',
   'testing/index': 'src/testing/index.ts',

@@ -20,6 +20,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/version.ts': [],
   'src/options.ts': [...leaves, 'src/version.ts'],
   'src/context.ts': [...leaves, 'src/options.ts', 'src/services'],
+  'src/client.ts': [...rules, 'src/services', 'src/surface.ts'],
   'src/verify.ts': [...rules, 'src/clock.ts'],
   'src/otel.ts': ['src/contracts', 'src/errors.ts'],
   'src/plugins': rules,

@@ -168,6 +168,7 @@ describe('what it weighs', () => {
    */
   const budgets: Readonly<Record<string, number>> = {
     index: 50,
+    client: 3,
     verify: 3,
     otel: 3,
     'event-validation/index': 30,

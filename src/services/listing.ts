@@ -1,8 +1,7 @@
 import type { AttemptQuery, EventQuery, ListQuery, Page, PluginQuery, TimeRange } from '../contracts/storage.ts'
-import { neighbours } from '../core/cursor.ts'
+import { neighbours, queryPairs } from '../core/cursor.ts'
 import { invalid, PosthornError } from '../errors.ts'
 import type { AttemptStatus } from '../schema/attempt.ts'
-import { isPlainObject } from '../schema/leaf.ts'
 import { type ListInput, type Parameters, parameterProblems, type TimeFilter } from '../schema/page.ts'
 import type { PageOf } from './services.ts'
 
@@ -42,7 +41,7 @@ export async function listPage<Row extends { readonly id: string }>(
   const page = await read({ ...base, ...filters(parameters, asked) })
   if (!inCursorMode) return { total: page.total ?? page.rows.length, data: page.rows }
   const place = { ...page, first: page.rows[0]?.id, last: page.rows.at(-1)?.id }
-  return { data: page.rows, ...neighbours(path, written(asked), place) }
+  return { data: page.rows, ...neighbours(path, queryPairs(asked), place) }
 }
 
 /** The parameters with what is not given left out. */
@@ -69,13 +68,4 @@ function filters(parameters: Parameters, asked: ListInput): Partial<Asked> {
 
 function range(filter: TimeFilter): TimeRange {
   return typeof filter === 'number' ? { eq: filter } : filter
-}
-
-/** The parameters as a query string has them. */
-function written(asked: ListInput): [string, string][] {
-  return Object.entries(asked).flatMap(([name, value]): [string, string][] =>
-    isPlainObject(value)
-      ? Object.entries(value).map(([key, item]) => [key === 'eq' ? name : `${name}[${key}]`, String(item)])
-      : [[name, String(value)]],
-  )
 }

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import { JsonText, eventInput, type EventInput } from '../schema/event.ts'
+import { eventInput, type EventInput } from '../schema/event.ts'
+import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
 import type { EventService } from './services.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { JsonText } from '../../src/schema/event.ts'
+import { JsonText } from '../../src/schema/json-text.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { type Answer, api, refusal, url } from './api.ts'
 
