@@ -1,0 +1,43 @@
+import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+
+export interface Standstill {
+  /** Answers what the other thread answered, before it returns. @throws Error with the message and the code that it failed with. */
+  ask(question: readonly unknown[]): unknown
+  close(): Promise<number>
+}
+
+/**
+ * Asks a server from another thread while this one stands still, so that no virtual time passes while a question is under
+ * way. `asker` is the text of an async function in CommonJS that takes the url, connects, and answers what takes questions.
+ */
+export function standstill(url: string, asker: string): Standstill {
+  const { port1: here, port2: there } = new MessageChannel()
+  const answered = new Int32Array(new SharedArrayBuffer(4))
+  const text = `
+    const { answered, there, url } = require('node:worker_threads').workerData
+    const asking = (${asker})(url)
+    there.on('message', async (question) => {
+      const answer = asking.then((ask) => ask(question))
+      there.postMessage(await answer.then((value) => ({ value }), ({ message, code }) => ({ failure: { message, code } })))
+      Atomics.store(answered, 0, 1)
+      Atomics.notify(answered, 0)
+    })`
+  const worker = new Worker(text, { eval: true, workerData: { answered, there, url }, transferList: [there] })
+  return {
+    ask(question) {
+      Atomics.store(answered, 0, 0)
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
+      here.postMessage(question)
+      Atomics.wait(answered, 0, 0)
+      const { value, failure } = receiveMessageOnPort(here)!.message as Answer // posted before the notification
+      if (failure !== undefined) throw Object.assign(new Error(failure.message), { code: failure.code })
+      return value
+    },
+    close: () => worker.terminate(),
+  }
+}
+
+interface Answer {
+  readonly value?: unknown
+  readonly failure?: { readonly message: string; readonly code?: unknown }
+}
