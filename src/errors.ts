@@ -33,14 +33,14 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
 
 /**
  * Every error that Posthorn throws on purpose. `message` is for a person and holds no secret; `fields` is there when
- * a body or the parameters of a list were refused place by place.
+ * a body or the parameters of a list were refused place by place. Of a cause it keeps what `bareError` does.
  */
 export class PosthornError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldErrors | undefined
 
   constructor(code: ErrorCode, message: string, details: { fields?: FieldErrors; cause?: unknown } = {}) {
-    super(message, details.cause === undefined ? undefined : { cause: details.cause })
+    super(message, details.cause === undefined ? undefined : { cause: bareError(details.cause) })
     this.name = 'PosthornError'
     this.code = code
     this.fields = details.fields
@@ -74,4 +74,29 @@ function keyText(key: Readonly<Record<string, string>>): string {
   return `{${Object.entries(key)
     .map(([name, value]) => `${name}='${value}'`)
     .join(',')}}`
+}
+
+/**
+ * An error as it may be logged or handed on: its name, message, stack, code and causes, and nothing else that it carries.
+ * Drivers put whole rows and commands into their errors, and with them secrets and payloads. What is no error stays as
+ * it is.
+ */
+export function bareError(error: unknown): unknown {
+  return bareTo(8, error)
+}
+
+function bareTo(depth: number, error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { name, message, stack, code, errno } = error as Error & { readonly code?: unknown; readonly errno?: unknown }
+  // A cause may lead back to where it came from.
+  const cause = error.cause === undefined || depth === 0 ? {} : { cause: bareTo(depth - 1, error.cause) }
+  const bare = new Error(message, cause)
+  for (const [key, value] of Object.entries({ name, stack })) {
+    Object.defineProperty(bare, key, { value, configurable: true, writable: true })
+  }
+  return Object.assign(bare, plain({ code }), plain({ errno }))
+}
+
+function plain(entry: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+  return Object.values(entry).every((value) => typeof value === 'string' || typeof value === 'number') ? entry : {}
 }

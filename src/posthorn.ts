@@ -17,7 +17,7 @@ import { background } from './services/background.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration.ts'
 import { measures } from './services/measures.ts'
-import { observers } from './services/observers.ts'
+import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { watched } from './services/watched.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
@@ -31,7 +31,7 @@ export function makePosthorn(platform: Platform): (options?: Options) => Posthor
 
 function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
-  const log = options.logger ?? consoleLogger()
+  const log = safeLogger(options.logger ?? consoleLogger())
   const engine = options.storage ?? memory()
   const ownClock = options.clock ?? systemClock()
   const clock = engineClock(ownClock, () => engine.time(), log)

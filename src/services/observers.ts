@@ -1,5 +1,5 @@
 import type { Logger, SignalListener, SignalName, Signals } from '../contracts/observer.ts'
-import { bareError } from '../core/bare-error.ts'
+import { bareError } from '../errors.ts'
 
 /** Who listens to what. */
 export interface Observers {
