@@ -1,4 +1,4 @@
-import { PosthornError } from '../../src/errors.ts'
+import { bareError, PosthornError } from '../../src/errors.ts'
 
 /**
  * `ioredis`, or a wrapper of any other client: `{ call: (command, ...args) => bun.send(command, args) }`. Without
@@ -109,7 +109,7 @@ function translated(error: unknown): unknown {
   const refusal = codes.map((code) => refusals[code]).find((known) => known !== undefined)
   if (refusal !== undefined) return new PosthornError('unavailable', refusal, { cause: error })
   if (wasLost(error)) return new PosthornError('unavailable', 'The connection to Redis is lost', { cause: error })
-  return error
+  return bareError(error)
 }
 
 /** Errors of the client's connection. Answers of the server start with a code in capitals; a TypeError is a mistake of ours. */
