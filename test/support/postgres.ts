@@ -1,4 +1,4 @@
-import { execFile, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
@@ -19,18 +19,32 @@ export interface TestPostgres {
   stop(): Promise<void>
 }
 
+/** A server of a test's own, which it may crash. */
+export interface OwnPostgres {
+  readonly url: string
+  /** The user that the server runs as, when that is not the one who asks. */
+  readonly user: { readonly uid: number; readonly gid: number } | null
+  /** Ends it at once, as its own crash would. */
+  crash(): Promise<void>
+  /** Starts it again on the same port, with the same data. */
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
 /** Safe against everything but a power cut, and quick. */
 const quick = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' }
 
-/**
- * A PostgreSQL for one test run: POSTHORN_TEST_DATABASE_URL, else local binaries on a free port in a temporary folder.
- * `settings` are those of postgresql.conf.
- */
+/** A PostgreSQL for one test run: POSTHORN_TEST_DATABASE_URL, else one of our own. `settings` are those of postgresql.conf. */
 export async function startPostgres(settings: Readonly<Record<string, string>> = quick): Promise<TestPostgres> {
   const given = process.env['POSTHORN_TEST_DATABASE_URL']
   if (given !== undefined && given !== '') return { url: given, stop: async () => {} }
+  return (await ownPostgres(settings)) ?? { url: null, stop: async () => {} }
+}
+
+/** Local binaries on a free port in a temporary folder; null where there are none. */
+export async function ownPostgres(settings: Readonly<Record<string, string>> = quick): Promise<OwnPostgres | null> {
   const bin = binaries()
-  if (bin === null) return { url: null, stop: async () => {} }
+  if (bin === null) return null
 
   const user = unprivileged()
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-pg-'))
@@ -41,23 +55,30 @@ export async function startPostgres(settings: Readonly<Record<string, string>> =
 
   const port = await freePort()
   const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`])
-  const server = spawn(join(bin, 'postgres'), ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', '', ...flags], {
-    ...user,
-    cwd: folder,
-    stdio: 'ignore',
-  })
-  const kill = (): void => void server.kill('SIGKILL')
-  process.once('exit', kill)
+  const args = ['-D', data, '-h', '127.0.0.1', '-p', String(port), '-k', '', ...flags]
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
-  await answering(url, () => server.exitCode)
+  let server: ChildProcess
+  const kill = (): void => void server.kill('SIGKILL')
+  const start = async (): Promise<void> => {
+    server = spawn(join(bin, 'postgres'), args, { ...user, cwd: folder, stdio: 'ignore' })
+    await answering(url, () => server.exitCode)
+  }
+  const crash = async (): Promise<void> => {
+    if (server.exitCode !== null) return
+    const exit = once(server, 'exit')
+    server.kill('SIGQUIT') // at once: nothing is written down any more
+    await exit
+  }
+  process.once('exit', kill)
+  await start()
   return {
     url,
+    user,
+    crash,
+    start,
     async stop() {
       process.off('exit', kill)
-      if (server.exitCode === null) {
-        server.kill('SIGQUIT') // at once: nobody will read it again
-        await once(server, 'exit')
-      }
+      await crash()
       rmSync(folder, { recursive: true, force: true })
     },
   }

@@ -1,0 +1,65 @@
+import { randomUUID } from 'node:crypto'
+
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+
+import { memory } from '../../adapters/memory/index.ts'
+import { createPosthorn } from '../../adapters/node/index.ts'
+import { migrate, postgres } from '../../adapters/postgres/index.ts'
+import { redis } from '../../adapters/redis/index.ts'
+import type { DeliverOptions, Options, Posthorn } from '../../src/public.ts'
+
+export const engines = ['memory', 'postgres', 'redis', 'postgres + redis'] as const
+export type Engine = (typeof engines)[number]
+
+export interface Opened {
+  readonly posthorn: Posthorn
+  /** Lets go of the engine; `posthorn` is to be stopped before. */
+  close(): Promise<void>
+}
+
+/** Where an engine is, and what keeps apart those who share it. */
+export interface Place {
+  readonly postgres: string
+  readonly redis: string
+  readonly schema: string
+}
+
+export function freshPlace(servers: { readonly postgres: string; readonly redis: string }): Place {
+  return { ...servers, schema: `bench_${randomUUID().replaceAll('-', '')}` }
+}
+
+/** An instance on an engine, as a host would make it. */
+export async function openPosthorn(engine: Engine, place: Place, deliver: DeliverOptions = {}): Promise<Opened> {
+  const closing: (() => Promise<unknown>)[] = []
+  let storage: Options = {}
+  if (engine === 'memory') storage = { storage: memory() }
+  if (engine.includes('redis')) {
+    const client = new Redis(place.redis)
+    const store = redis(client, { namespace: place.schema })
+    storage =
+      engine === 'redis' ? { storage: store } : { queue: store.queue, inbox: store.inbox, limiter: store.limiter }
+    closing.push(async () => {
+      await store.close()
+      client.disconnect()
+    })
+  }
+  if (engine.includes('postgres')) {
+    const pool = new Pool({ connectionString: place.postgres, max: 20 })
+    pool.on('error', () => {})
+    await migrate(pool, { schema: place.schema })
+    const store = postgres(pool, { schema: place.schema })
+    storage = { ...storage, storage: store }
+    closing.unshift(
+      () => store.close(),
+      () => pool.end(),
+    )
+  }
+  const posthorn = createPosthorn({ ...storage, deliver: { allow: ['127.0.0.1'], ...deliver } })
+  return {
+    posthorn,
+    async close() {
+      for (const close of closing) await close()
+    },
+  }
+}
