@@ -58,7 +58,10 @@ export function postgres(
     }),
     using(tx, { wake = true } = {}) {
       if (isHandle(tx)) return bound(tx, schema, wake)
-      throw new PosthornError('transaction_required', 'postgres().using takes a client or transaction of the driver')
+      throw new PosthornError(
+        'transaction_required',
+        'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
+      )
     },
     close: async () => ear?.close(),
   }
@@ -114,19 +117,26 @@ function storageIn(db: Database, announce: Announce, ear: Ear | null) {
 function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage {
   const { listen: _listen, ...client } = clientOf(tx)
   const db = database(client, { schema, prepare: false, bound: true })
+  const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
+  let seen: unknown
   return {
     ...storageIn(db, boundAnnouncer(db, wake), null),
 
     // The time of the transaction stands still inside one; statements outside are each a transaction of their own.
     async inTransaction() {
-      const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
-      return (await now()) === (await now())
+      const first = await now()
+      if (first === seen) return true
+      seen = await now()
+      return first === seen
     },
   }
 }
 
 function isHandle(tx: unknown): tx is PostgresHandle {
-  return ((typeof tx === 'object' && tx !== null) || typeof tx === 'function') && ('query' in tx || 'unsafe' in tx)
+  if ((typeof tx !== 'object' && typeof tx !== 'function') || tx === null) return false
+  // Drizzle's has a `query` that is no function.
+  const { query, unsafe } = tx as { query?: unknown; unsafe?: unknown }
+  return typeof query === 'function' || typeof unsafe === 'function'
 }
 
 function isChange(news: News): news is Change {

@@ -2,6 +2,7 @@ import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
 import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
 import { look } from './look.ts'
+import { contested, locking, reserve } from './reserve.ts'
 import { routesOf, type Seen, violationOf } from './rules.ts'
 import type { Kind } from './rows.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
@@ -17,6 +18,7 @@ export async function change<Refusal>(
   plan: ConfigPlan,
   refuse: (seen: Seen) => Refusal | null,
 ): Promise<'written' | Refusal | Violation> {
+  await reserve(db, 'rows', contested(plan), plan.workspaceId)
   for (;;) {
     const seen = await look(db, plan)
     const refusal = refuse(seen) ?? violationOf(plan, seen)
@@ -42,7 +44,8 @@ const own: Readonly<Record<Kind, readonly string[]>> = {
 }
 
 /** False when the workspace is no longer at the revision that was seen: then nothing was written. */
-async function write({ ask, t }: Database, plan: ConfigPlan, seen: Seen): Promise<boolean> {
+async function write(db: Database, plan: ConfigPlan, seen: Seen): Promise<boolean> {
+  const { ask, t } = db
   const gone = (kind: Kind): Sql => sql`
     gone_${raw(kind)} as (
       delete from ${t[kind]} k using raised where k.workspace = raised.key and k.id = any(${plan[kind].remove}::text[])
@@ -65,7 +68,7 @@ async function write({ ask, t }: Database, plan: ConfigPlan, seen: Seen): Promis
     new_${raw(kind)} as (
       insert into ${t[kind]} (workspace, revision, ${list((column) => column)})
       select raised.key, raised.revision, ${list((column) => `g.${column}`)}
-      from raised, gone, ${given} where g.id <> all(${known}::text[])
+      from raised, gone, locked, ${given} where g.id <> all(${known}::text[])
     ),
     changed_${raw(kind)} as (
       update ${t[kind]} k set revision = raised.revision, ${list((column) => `${column} = g.${column}`)}
@@ -79,7 +82,7 @@ async function write({ ask, t }: Database, plan: ConfigPlan, seen: Seen): Promis
   const rerouted = sql`
     routed as (
       insert into ${t.routes} (path, method, source_id) select sha256(convert_to(g.path, 'UTF8')), g.method, g.source_id
-      from raised, gone, jsonb_to_recordset(${json(routes)}::text::jsonb) as g (path text, method text, source_id text)
+      from raised, gone, locked, jsonb_to_recordset(${json(routes)}::text::jsonb) as g (path text, method text, source_id text)
     ),
     rerouted as (update ${t.revisions} r set revision = r.revision + 1 from raised where r.name = 'routes'),`
 
@@ -90,6 +93,7 @@ async function write({ ask, t }: Database, plan: ConfigPlan, seen: Seen): Promis
       where id = ${plan.workspaceId}::text and revision = ${seen.revision}::bigint
       returning key, revision
     ),
+    locked as materialized (${locking(db, 'rows', contested(plan), raw('raised'))}),
     ${gone('plugins')} ${gone('endpoints')} ${gone('sources')}
     freed as (
       delete from ${t.routes} r using raised

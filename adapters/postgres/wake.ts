@@ -54,7 +54,8 @@ export function boundAnnouncer(db: Database, wake: boolean): Announce {
 }
 
 async function notify({ run, schema }: Database, payload: string): Promise<void> {
-  await run(sql`select pg_notify(${channelOf(schema)}::text, ${payload}::text)`)
+  // As text, for some drivers cannot read an answer of type void.
+  await run(sql`select pg_notify(${channelOf(schema)}::text, ${payload}::text)::text as notified`)
 }
 
 function payloadOf(news: ReadonlySet<string>): string {

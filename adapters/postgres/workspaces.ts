@@ -3,6 +3,7 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import { type Database, json, number } from './database.ts'
 import { isRace } from './errors.ts'
 import { named, pageOf } from './page.ts'
+import { locking, reserve } from './reserve.ts'
 import { workspaceOf } from './rows.ts'
 import { all, raw, type Sql, sql } from './sql.ts'
 import type { Announce } from './wake.ts'
@@ -25,13 +26,16 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
 
   return {
     async insert(row) {
+      const handles = [row.id, ...(row.name === null ? [] : [row.name])]
+      await reserve(db, 'handles', handles)
       for (;;) {
-        const taken = await holders([row.id, ...(row.name === null ? [] : [row.name])])
+        const taken = await holders(handles)
         if (taken.has(row.id)) return { kind: 'unique', key: { id: row.id } }
         if (row.name !== null && taken.has(row.name)) return { kind: 'unique', key: { name: row.name } }
         try {
           await ask(sql`
-            with number as materialized (select ${next} as number),
+            with locked as materialized (${locking(db, 'handles', handles)}),
+            number as materialized (select ${next} as number from locked),
             made as (
               insert into ${t.workspaces} (id, name, metadata, created_at, document, revision, written)
               select ${row.id}::text, ${row.name}::text, ${json(row.metadata)}::text::jsonb, ${row.created_at}::bigint,
@@ -64,16 +68,19 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
       ),
 
     async update(row, from) {
+      const handles = row.name === null ? [] : [row.name]
+      await reserve(db, 'handles', handles)
       for (;;) {
         const stored = await one(sql`select * from ${t.workspaces} where id = ${row.id}::text`)
         if (stored === null) return 'missing'
         if (stored.revision !== from) return 'conflict'
-        if (row.name !== null && ((await holders([row.name])).get(row.name) ?? row.id) !== row.id) {
+        if (row.name !== null && ((await holders(handles)).get(row.name) ?? row.id) !== row.id) {
           return { kind: 'unique', key: { name: row.name } }
         }
         try {
           const [changed] = await ask(sql`
-            with number as materialized (select ${next} as number),
+            with locked as materialized (${locking(db, 'handles', handles)}),
+            number as materialized (select ${next} as number from locked),
             changed as (
               update ${t.workspaces} w set name = ${row.name}::text, metadata = ${json(row.metadata)}::text::jsonb,
                 created_at = ${row.created_at}::bigint, document = ${json(row)}::text, revision = number, written = number

@@ -1,0 +1,45 @@
+import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Database } from './database.ts'
+import { kinds } from './rows.ts'
+import { routesOf } from './rules.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+// A host's transaction may not meet a unique violation, for nothing can follow an error in it. Within a workspace its row
+// is the lock. Keys that rows of different workspaces compete for (ids, routes, handles) are locked until the end of the
+// transaction by whoever writes them, and by a host's transaction before it looks whether they are free.
+
+/** Keys share so many locks, for the server holds a bounded number of them. */
+const slots = raw('1023')
+
+type What = 'rows' | 'handles'
+
+/** The keys of a plan that a row of another workspace may hold. */
+export function contested(plan: ConfigPlan): string[] {
+  return [
+    ...kinds.flatMap((kind) => plan[kind].put.map(({ id }) => `${kind} ${id}`)),
+    ...plan.sources.put
+      .filter(({ enabled }) => enabled)
+      .flatMap(routesOf)
+      .map(({ method, path }) => `${method} ${path}`),
+  ]
+}
+
+/** A query of one row that locks keys in an order that is the same for all; `after` is what must be there first. */
+export function locking({ schema }: Database, what: What, keys: readonly string[], after?: Sql): Sql {
+  const one = sql`pg_advisory_xact_lock(hashtext(${`posthorn.${schema}.${what}`}::text), s.slot)`
+  return sql`
+    select count(l.locked) as locked from (
+      select ${one}::text as locked
+      from (select distinct hashtext(key) & ${slots} as slot from unnest(${keys}::text[]) k (key) order by slot) s
+      ${after === undefined ? raw('') : sql`where exists (select from ${after})`}
+    ) l`
+}
+
+/** Waits, inside a transaction of the host, for all who write these keys, and keeps others from them until its end. */
+export async function reserve(db: Database, what: What, keys: readonly string[], workspaceId?: string): Promise<void> {
+  if (!db.bound || keys.length === 0) return
+  const here = sql`select key from ${db.t.workspaces} where id = ${workspaceId ?? null}::text for no key update`
+  await (workspaceId === undefined
+    ? db.run(locking(db, what, keys))
+    : db.run(sql`with here as materialized (${here}) ${locking(db, what, keys, raw('here'))}`))
+}
