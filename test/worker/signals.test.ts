@@ -71,7 +71,7 @@ describe('a listener', () => {
       throw new Error('thrown')
     })
     // A listener may be async all the same.
-    posthorn.on('attempt', (() => Promise.reject(new Error('rejected'))) as () => void)
+    posthorn.on('attempt', () => Promise.reject(new Error('rejected')))
     posthorn.on('attempt', () => void heard++)
     await publish(posthorn)
     await posthorn.drain()
