@@ -8,6 +8,9 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     // These have a package.json of their own, so that the main install stays light.
     exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime}/**'],
+    // Loaded machines are slow; what hangs is still caught.
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
     globalSetup: './test/support/global-setup.ts',
     reporters: ['default', './test/reporter.ts'],
   },
