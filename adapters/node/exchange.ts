@@ -1,10 +1,8 @@
-import type { ClientRequest, IncomingMessage } from 'node:http'
-import type { Duplex } from 'node:stream'
-
 import { follow, unfollow } from './abort.ts'
-import { Failure, failureCode, failureMessage } from './failure.ts'
-import type { Pool } from './pool.ts'
+import type { Bounds } from './bounds.ts'
+import { failureCode, failureMessage } from './failure.ts'
 import type { Target } from './target.ts'
+import type { Line, Wire } from './wire.ts'
 
 export interface Exchange {
   readonly target: Target
@@ -21,7 +19,7 @@ export interface Exchange {
   readonly isLookingUp: (host: string) => boolean
 }
 
-/** `rawHeaders` has names and values in turn. `body` is what came of it; `whole` tells whether that is all. */
+/** `rawHeaders` has names and values in turn, read as latin1. `body` is what came of it; `whole` tells whether that is all. */
 export type Ending =
   | {
       readonly kind: 'response'
@@ -45,25 +43,28 @@ const unsettable = new Set([
   'upgrade',
   'expect',
 ])
+/** A kept connection that the receiver closed. */
+const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
 const empty = Buffer.alloc(0)
 
-/** One request and its answer over a pool. It never throws; once a status has arrived, the ending is a response. */
-export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
+/** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
+export function exchange(wire: Wire, bounds: Bounds, exchange: Exchange): Promise<Ending> {
   const { target, method, body, timeoutMs, signal, maxBytes } = exchange
   return new Promise((settle) => {
     if (signal.aborted) return settle({ kind: 'aborted' })
-    const headers = framed(exchange)
+    const call = { target, method, headers: framed(exchange.headers), body, timeoutMs }
     const chunks: Buffer[] = []
     let received = 0
     let informational = 0
-    let request: ClientRequest | undefined
-    let answer: IncomingMessage | undefined
+    let line: Line | undefined
+    let status = 0
+    let rawHeaders: readonly string[] = []
     let isOver = false
     let hasRetried = false
 
-    const visit = pool.visit(target.origin)
+    const visit = bounds.visit(target.origin)
     const timer = setTimeout(onTimeout, timeoutMs)
     follow(signal, onAbort)
     visit.enter(send)
@@ -79,41 +80,35 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
 
     /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. */
     function breakOff(otherwise: Ending): void {
-      end(answer === undefined ? otherwise : response(answer, false))
-      request?.destroy()
+      end(status === 0 ? otherwise : response(false))
+      line?.cut()
     }
 
-    function response({ statusCode = 0, rawHeaders }: IncomingMessage, whole: boolean): Ending {
+    function response(whole: boolean): Ending {
       const [first = empty] = chunks
-      return {
-        kind: 'response',
-        status: statusCode,
-        rawHeaders,
-        body: chunks.length > 1 ? Buffer.concat(chunks) : first,
-        whole,
-      }
+      return { kind: 'response', status, rawHeaders, body: chunks.length > 1 ? Buffer.concat(chunks) : first, whole }
+    }
+
+    function error(cause: unknown, unreachable: boolean): Ending {
+      return { kind: 'error', message: failureMessage(cause), unreachable }
     }
 
     function send(): void {
       try {
-        request = pool.request({ target, timeoutMs, method, headers }, onAnswer)
+        line = wire.send(call, { onHeaders, onData, onEnd, onError })
       } catch (cause) {
-        return end({ kind: 'error', message: failureMessage(cause), unreachable: false })
+        end(error(cause, false))
       }
-      request.on('error', onError)
-      request.on('information', onInformation)
-      request.on('upgrade', onUpgrade)
-      if (body === null) request.end()
-      else request.end(body)
     }
 
-    function onAnswer(message: IncomingMessage): void {
-      if (isOver) return
-      answer = message
-      message.on('data', onData)
-      message.on('end', onEnd)
-      message.on('error', onClose)
-      message.on('close', onClose)
+    function onHeaders(code: number, raw: readonly string[]): void {
+      if (code >= 200 || code === 101) {
+        status = code
+        rawHeaders = raw
+      } else if (++informational > maxInformational) {
+        const message = 'the receiver sent too many informational answers'
+        breakOff({ kind: 'error', message, unreachable: false })
+      }
     }
 
     function onData(chunk: Buffer): void {
@@ -124,37 +119,21 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
     }
 
     function onEnd(): void {
-      if (answer !== undefined) end(response(answer, true))
-    }
-
-    function onClose(): void {
-      if (answer !== undefined) end(response(answer, false))
+      end(response(true))
     }
 
     function onError(cause: Error): void {
-      if (isOver || request === undefined) return
-      if (answer !== undefined) return end(response(answer, false))
+      if (isOver || line === undefined) return
+      if (status !== 0) return end(response(false))
       const code = failureCode(cause)
       if (code === 'EDENIED') return end({ kind: 'denied', message: failureMessage(cause) })
       // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
-      if (!hasRetried && (code === 'ECONNRESET' || code === 'EPIPE') && pool.isStale(request)) {
+      if (!hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
         hasRetried = true
-        pool.dropIdle(target) // they are as old: the next connection is a new one
+        wire.dropIdle(target.origin) // they are as old: the next connection is a new one
         return send()
       }
-      const unreachable = !pool.wasConnected(request)
-      end({ kind: 'error', message: failureMessage(cause), unreachable })
-    }
-
-    function onInformation(): void {
-      if (++informational <= maxInformational) return
-      request?.destroy(new Failure('EPROTO', 'the receiver sent too many informational answers'))
-    }
-
-    /** We never ask for it; without a listener the request would wait for nothing. */
-    function onUpgrade(message: IncomingMessage, socket: Duplex): void {
-      socket.destroy()
-      end(response(message, true))
+      end(error(cause, line.state() !== 'connected'))
     }
 
     function onTimeout(): void {
@@ -166,21 +145,21 @@ export function exchange(pool: Pool, exchange: Exchange): Promise<Ending> {
     }
 
     function awaited(): string {
-      if (!visit.isInside() || request === undefined) return 'a free connection'
-      if (pool.wasConnected(request)) return 'headers'
+      if (!visit.isInside() || line === undefined) return 'a free connection'
+      const state = line.state()
+      if (state === 'connected') return 'headers'
       if (exchange.isLookingUp(target.host)) return `the lookup of ${target.host}`
-      return request.socket?.connecting === false ? 'the TLS handshake' : 'a connection'
+      return state === 'handshaking' ? 'the TLS handshake' : 'a connection'
     }
   })
 }
 
-/** Headers without those that are ours, and with the length of the body. */
-function framed({ headers, body }: Exchange): Record<string, string | number> {
-  const framed: Record<string, string | number> = {}
+/** Names and values in turn, without those that are the wire's. */
+function framed(headers: Readonly<Record<string, string>>): string[] {
+  const framed: string[] = []
   for (const given in headers) {
     const name = given.toLowerCase()
-    if (!unsettable.has(name) && !name.startsWith('proxy-')) framed[name] = headers[given]! // its own key
+    if (!unsettable.has(name) && !name.startsWith('proxy-')) framed.push(name, headers[given]!) // its own key
   }
-  if (body !== null) framed['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length
   return framed
 }

@@ -16,6 +16,12 @@ const sentences: Readonly<Record<string, string>> = {
   EPIPE: 'connection closed before the request was sent',
   HPE_HEADER_OVERFLOW: 'the headers of the answer are too large',
   ERR_UNESCAPED_CHARACTERS: 'the url holds characters that cannot be sent',
+  ERR_INVALID_HTTP_TOKEN: 'a header holds characters that cannot be sent',
+  ERR_INVALID_CHAR: 'a header holds characters that cannot be sent',
+  UND_ERR_INVALID_ARG: 'a header holds characters that cannot be sent',
+  UND_ERR_SOCKET: 'connection closed before an answer came',
+  UND_ERR_HEADERS_OVERFLOW: 'the headers of the answer are too large',
+  UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not HTTP (its length is not the one it announced)',
 }
 
 /** One sentence for a person, at most 512 code points, without secrets. */
@@ -25,12 +31,13 @@ export function failureMessage(cause: unknown): string {
   // Several addresses were tried: the first failure stands for all.
   if (cause instanceof AggregateError && cause.errors.length > 0) return failureMessage(cause.errors[0])
   const code = failureCode(cause)
+  // That of undici, whose message ends with the parser's reason in parentheses.
+  if (cause.name === 'HTTPParserError') return notHttp(/\((.+)\)$/.exec(cause.message)?.[1])
   if (code === undefined) return bounded(cause.message)
   const sentence = sentences[code]
   if (sentence !== undefined) return sentence
   if (code.startsWith('HPE_')) {
-    const reason = 'reason' in cause && typeof cause.reason === 'string' ? cause.reason : code
-    return bounded(`the answer is not HTTP (${reason})`)
+    return notHttp('reason' in cause && typeof cause.reason === 'string' ? cause.reason : code)
   }
   // OpenSSL writes error numbers and its source files around what it has to say.
   const [, said] = /:SSL routines:[^:]*:([^:]+):/.exec(cause.message) ?? []
@@ -42,6 +49,10 @@ export function failureCode(cause: unknown): string | undefined {
   if (cause instanceof AggregateError && cause.errors.length > 0) return failureCode(cause.errors[0])
   const code = cause instanceof Error && 'code' in cause ? cause.code : undefined
   return typeof code === 'string' ? code : undefined
+}
+
+function notHttp(reason = 'its parser gave up'): string {
+  return bounded(`the answer is not HTTP (${reason})`)
 }
 
 function bounded(message: string): string {

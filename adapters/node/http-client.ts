@@ -1,12 +1,17 @@
+import { LRUCache } from 'lru-cache'
+
 import type { HttpClient, Reply } from '../../src/contracts/http-client.ts'
 import type { SendRules } from '../../src/contracts/platform.ts'
 import { addressJudge } from '../../src/core/address.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
+import { connectionBounds } from './bounds.ts'
 import { type Ending, type Exchange, exchange } from './exchange.ts'
+import { httpWire } from './http-wire.ts'
 import { type Resolve, guardedLookup, rememberNames, resolveNames } from './lookup.ts'
-import { type TlsOptions, connectionPool } from './pool.ts'
 import { targets } from './target.ts'
 import { proxyTunnel } from './tunnel.ts'
+import { loadUndici, undiciWire } from './undici-wire.ts'
+import type { TlsOptions, Wire } from './wire.ts'
 
 export interface GuardedOptions extends SendRules {
   /** A forward proxy, such as `http://user:password@proxy.example:3128`. Default: none. Not on Bun. */
@@ -31,32 +36,51 @@ export interface Guarded {
  * connections to one origin and 2048 in all; idle ones are closed after 4 s. Nothing is decompressed.
  * @throws PosthornError `validation` for rules or a proxy that cannot be understood.
  */
-export function guarded(options: GuardedOptions): Guarded {
+export function guarded(options: GuardedOptions, load: typeof loadUndici = loadUndici): Guarded {
   const { tls = {}, proxy } = options
   const judge = addressJudge(options)
   const resolve = rememberNames(options.resolve ?? resolveNames())
-  const lookup = guardedLookup(resolve, judge)
   const tunnel = proxy === undefined ? null : proxyTunnel({ proxy, tls, resolve, judge })
-  const pool = connectionPool({ tls, lookup, tunnel })
+  const bounds = connectionBounds()
+  const wiring = { tls, lookup: guardedLookup(resolve, judge), bounds, tunnel }
+  const slow = httpWire(wiring)
+  /** Undefined until it is known whether there is one. */
+  let fast: Wire | null | undefined = tunnel === null ? undefined : null
+  const misfits = new LRUCache<string, true>({ max: 1000 })
   const aimAt = targets(judge)
+
+  async function chooseWire(): Promise<Wire | null> {
+    const UndiciClient = await load()
+    const onMisfit = (origin: string): void => void misfits.set(origin, true)
+    return (fast ??= UndiciClient === null ? null : undiciWire(UndiciClient, { ...wiring, onMisfit }))
+  }
 
   return {
     async exchange(url, request) {
       const aim = aimAt(url)
       if (aim.kind === 'denied') return { kind: 'denied', message: aim.message }
       if (aim.kind === 'error') return { kind: 'error', message: aim.message, unreachable: false }
-      return await exchange(pool, { ...request, target: aim.target, isLookingUp: resolve.pending })
+      const { target } = aim
+      if (fast === undefined) fast = await chooseWire()
+      const wire = fast === null || misfits.has(target.origin) ? slow : fast
+      return await exchange(wire, bounds, { ...request, target, isLookingUp: resolve.pending })
     },
-    close: () => pool.close(),
+    close() {
+      slow.dropIdle()
+      fast?.dropIdle()
+    },
     get connections() {
-      return pool.connections
+      return bounds.connections
     },
   }
 }
 
 /** {@link guarded} behind the contract of deliveries. */
-export function guardedClient(options: GuardedOptions): HttpClient & { readonly connections: number } {
-  const client = guarded(options)
+export function guardedClient(
+  options: GuardedOptions,
+  load: typeof loadUndici = loadUndici,
+): HttpClient & { readonly connections: number } {
+  const client = guarded(options, load)
   return {
     async send({ url, method, headers, body }, { timeoutMs, signal, captureBytes }) {
       const ending = await client.exchange(url, {

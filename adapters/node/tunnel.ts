@@ -8,11 +8,11 @@ import type { AddressJudge } from '../../src/core/address.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { Failure } from './failure.ts'
 import { type Resolve, permittedAddresses } from './lookup.ts'
-import type { Dial, TlsOptions } from './pool.ts'
+import type { Call, TlsOptions } from './wire.ts'
 
 /** Makes a connection to a target through a proxy. */
 export type Tunnel = {
-  (dial: Dial, done: (error: Error | null, socket: Duplex) => void): void
+  (call: Pick<Call, 'target' | 'timeoutMs'>, done: (error: Error | null, socket: Duplex) => void): void
 }
 
 /**
@@ -48,7 +48,7 @@ export function proxyTunnel({
     return found!.address // at least one
   }
 
-  function open(address: string, { target, timeoutMs }: Dial): Promise<Duplex> {
+  function open(address: string, { target, timeoutMs }: Pick<Call, 'target' | 'timeoutMs'>): Promise<Duplex> {
     const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${target.port}`
     return new Promise((settle, reject) => {
       const request = connect({

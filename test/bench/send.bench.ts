@@ -6,6 +6,7 @@ import { Agent as UndiciAgent, request as undiciRequest } from 'undici'
 
 import { guardedClient } from '../../adapters/node/http-client.ts'
 import { resolveNames } from '../../adapters/node/lookup.ts'
+import type { loadUndici } from '../../adapters/node/undici-wire.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 
 const inFlight = 100
@@ -31,8 +32,8 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)]!
 
 /** Our client, with the deny list on. */
-function ours(url: string): Send {
-  const client = guardedClient({ deny: ['@default'], allow: ['127.0.0.1'] })
+function ours(url: string, load?: typeof loadUndici): Send {
+  const client = guardedClient({ deny: ['@default'], allow: ['127.0.0.1'] }, load)
   const request = { method: 'POST', url, headers, body }
   const options = { timeoutMs, signal: new AbortController().signal, captureBytes: 65_536 }
   return async () => {
@@ -108,8 +109,15 @@ function undiciDispatch(url: string): Send {
     })
 }
 
-async function perSecond(send: Send, ms: number): Promise<number> {
+interface Rate {
+  readonly perSecond: number
+  /** Processor time of this process for each delivery, microseconds. Other work on the machine changes it little. */
+  readonly cpuMicros: number
+}
+
+async function rateOf(send: Send, ms: number): Promise<Rate> {
   const startedAt = performance.now()
+  const usedBefore = process.cpuUsage()
   let done = 0
   const worker = async (): Promise<void> => {
     while (performance.now() - startedAt < ms) {
@@ -118,29 +126,37 @@ async function perSecond(send: Send, ms: number): Promise<number> {
     }
   }
   await Promise.all(Array.from({ length: inFlight }, worker))
-  return (done * 1000) / (performance.now() - startedAt)
+  const { user, system } = process.cpuUsage(usedBefore)
+  return { perSecond: (done * 1000) / (performance.now() - startedAt), cpuMicros: (user + system) / done }
 }
 
 async function compare(url: string): Promise<void> {
   const contenders = {
     'posthorn, deny list on': ours(url),
+    'posthorn over node:http': ours(url, async () => null),
     'bare node:http': bareHttp(url),
     'bare undici.request': bareUndici(url),
     'undici.request, idle timeouts': bareUndiciIdle(url),
     'undici dispatch': undiciDispatch(url),
   }
-  const rates = new Map<string, number[]>()
-  for (const send of Object.values(contenders)) await perSecond(send, roundMs / 2)
+  const rates = new Map<string, Rate[]>()
+  for (const send of Object.values(contenders)) await rateOf(send, roundMs / 2)
   for (let round = 0; round < rounds; round++) {
     for (const [name, send] of Object.entries(contenders)) {
-      rates.set(name, [...(rates.get(name) ?? []), await perSecond(send, roundMs)])
+      rates.set(name, [...(rates.get(name) ?? []), await rateOf(send, roundMs)])
     }
   }
-  say(`Deliveries per second, ${inFlight} in flight, 1 KB, median of ${rounds} interleaved rounds of ${roundMs} ms`)
-  const [mine = 0] = [...rates.values()].map(median)
-  for (const [name, values] of rates) {
-    const rate = median(values)
-    say(`  ${name.padEnd(32)} ${rate.toFixed(0).padStart(7)}   posthorn makes ${(mine / rate).toFixed(2)} of it`)
+  say(`Deliveries, ${inFlight} in flight, 1 KB, median of ${rounds} interleaved rounds of ${roundMs} ms`)
+  const medians = Array.from(rates, ([name, all]) => ({
+    name,
+    perSecond: median(all.map(({ perSecond }) => perSecond)),
+    cpuMicros: median(all.map(({ cpuMicros }) => cpuMicros)),
+  }))
+  const [mine] = medians
+  for (const { name, perSecond, cpuMicros } of medians) {
+    const part = `posthorn makes ${(mine!.perSecond / perSecond).toFixed(2)} of it`
+    const cost = `${cpuMicros.toFixed(0).padStart(4)} us of processor each, posthorn ${(mine!.cpuMicros / cpuMicros).toFixed(2)} of it`
+    say(`  ${name.padEnd(30)} ${perSecond.toFixed(0).padStart(6)}/s, ${part}; ${cost}`)
   }
 }
 

@@ -2,111 +2,113 @@ import type { ServerResponse } from 'node:http'
 
 import { describe, expect, test } from 'vitest'
 
+import { maxConnectionsPerOrigin } from '../../adapters/node/bounds.ts'
 import { gate } from '../../adapters/node/gate.ts'
-import { maxConnectionsPerOrigin } from '../../adapters/node/pool.ts'
-import { client } from './client.ts'
+import { wires } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
-describe('connections', () => {
-  test('to one origin are bounded; the others wait and are served when it has answered', async () => {
-    const open: ServerResponse[] = []
-    let most = 0
-    const { url, server } = await receiver((_request, response) => {
-      open.push(response)
-      most = Math.max(most, open.length)
-    })
-    let connections = 0
-    server.on('connection', () => connections++)
-    const { http, send } = client()
-    const total = maxConnectionsPerOrigin + 50
-    const replies = Array.from({ length: total }, () => send(url, { timeoutMs: 20_000 }))
-    await expect.poll(() => open.length, { timeout: 10_000 }).toBe(maxConnectionsPerOrigin)
-    expect(http.connections).toBe(maxConnectionsPerOrigin)
-    let answered = 0
-    while (answered < total) {
-      for (const response of open.splice(0)) {
-        answered++
-        response.end()
+describe.each(wires)('over %s', (_wire, client) => {
+  describe('connections', () => {
+    test('to one origin are bounded; the others wait and are served when it has answered', async () => {
+      const open: ServerResponse[] = []
+      let most = 0
+      const { url, server } = await receiver((_request, response) => {
+        open.push(response)
+        most = Math.max(most, open.length)
+      })
+      let connections = 0
+      server.on('connection', () => connections++)
+      const { http, send } = client()
+      const total = maxConnectionsPerOrigin + 50
+      const replies = Array.from({ length: total }, () => send(url, { timeoutMs: 20_000 }))
+      await expect.poll(() => open.length, { timeout: 10_000 }).toBe(maxConnectionsPerOrigin)
+      expect(http.connections).toBe(maxConnectionsPerOrigin)
+      let answered = 0
+      while (answered < total) {
+        for (const response of open.splice(0)) {
+          answered++
+          response.end()
+        }
+        await new Promise((next) => setImmediate(next))
       }
-      await new Promise((next) => setImmediate(next))
-    }
-    for (const reply of await Promise.all(replies)) expect(reply.kind).toBe('response')
-    expect(most).toBeLessThanOrEqual(maxConnectionsPerOrigin)
-    expect(connections).toBe(maxConnectionsPerOrigin)
-  })
-
-  test('the wait for one counts against the timeout, and who gave up is not sent later', async () => {
-    const { url, sockets } = await rawReceiver((socket) => void socket.resume())
-    const other = await receiver((_request, response) => void response.end())
-    const { send } = client()
-    const held = Array.from({ length: maxConnectionsPerOrigin }, () => send(url, { timeoutMs: 600 }))
-    expect(await send(url, { timeoutMs: 100 })).toEqual({
-      kind: 'timeout',
-      message: 'timed out after 100 ms waiting for a free connection',
+      for (const reply of await Promise.all(replies)) expect(reply.kind).toBe('response')
+      expect(most).toBeLessThanOrEqual(maxConnectionsPerOrigin)
+      expect(connections).toBe(maxConnectionsPerOrigin)
     })
-    expect(await send(other.url)).toMatchObject({ kind: 'response' })
-    await Promise.all(held)
-    await expect.poll(() => sockets.size).toBe(0)
+
+    test('the wait for one counts against the timeout, and who gave up is not sent later', async () => {
+      const { url, sockets } = await rawReceiver((socket) => void socket.resume())
+      const other = await receiver((_request, response) => void response.end())
+      const { send } = client()
+      const held = Array.from({ length: maxConnectionsPerOrigin }, () => send(url, { timeoutMs: 600 }))
+      expect(await send(url, { timeoutMs: 100 })).toEqual({
+        kind: 'timeout',
+        message: 'timed out after 100 ms waiting for a free connection',
+      })
+      expect(await send(other.url)).toMatchObject({ kind: 'response' })
+      await Promise.all(held)
+      await expect.poll(() => sockets.size).toBe(0)
+    })
+
+    test('of a closed client are gone', async () => {
+      const { url } = await receiver((_request, response) => void response.end())
+      const { http, send } = client()
+      await Promise.all([send(url), send(url)])
+      expect(http.connections).toBe(2)
+      await http.close?.()
+      await expect.poll(() => http.connections).toBe(0)
+      expect(await send(url)).toMatchObject({ kind: 'response' })
+    })
   })
 
-  test('of a closed client are gone', async () => {
-    const { url } = await receiver((_request, response) => void response.end())
-    const { http, send } = client()
-    await Promise.all([send(url), send(url)])
-    expect(http.connections).toBe(2)
-    await http.close?.()
-    await expect.poll(() => http.connections).toBe(0)
-    expect(await send(url)).toMatchObject({ kind: 'response' })
-  })
-})
+  describe('an aborted request', () => {
+    test('that was not answered is aborted, and its connection closed', async () => {
+      const { url, sockets } = await rawReceiver((socket) => void socket.resume())
+      const over = new AbortController()
+      const reply = client().send(url, { signal: over.signal })
+      await expect.poll(() => sockets.size).toBe(1)
+      over.abort()
+      expect(await reply).toEqual({ kind: 'aborted' })
+      await expect.poll(() => sockets.size).toBe(0)
+    })
 
-describe('an aborted request', () => {
-  test('that was not answered is aborted, and its connection closed', async () => {
-    const { url, sockets } = await rawReceiver((socket) => void socket.resume())
-    const over = new AbortController()
-    const reply = client().send(url, { signal: over.signal })
-    await expect.poll(() => sockets.size).toBe(1)
-    over.abort()
-    expect(await reply).toEqual({ kind: 'aborted' })
-    await expect.poll(() => sockets.size).toBe(0)
-  })
+    test('whose status had come is a response', async () => {
+      const { url } = await rawReceiver((socket) =>
+        socket.once('data', () => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nso far')),
+      )
+      const over = new AbortController()
+      const reply = client().send(url, { signal: over.signal })
+      setTimeout(() => over.abort(), 100)
+      expect(await reply).toMatchObject({ kind: 'response', status: 202, body: 'so far' })
+    })
 
-  test('whose status had come is a response', async () => {
-    const { url } = await rawReceiver((socket) =>
-      socket.once('data', () => socket.write('HTTP/1.1 202 Accepted\r\ncontent-length: 9\r\n\r\nso far')),
-    )
-    const over = new AbortController()
-    const reply = client().send(url, { signal: over.signal })
-    setTimeout(() => over.abort(), 100)
-    expect(await reply).toMatchObject({ kind: 'response', status: 202, body: 'so far' })
-  })
+    test('that was aborted before is not made', async () => {
+      const { url, server } = await receiver((_request, response) => void response.end())
+      let connections = 0
+      server.on('connection', () => connections++)
+      expect(await client().send(url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted' })
+      expect(connections).toBe(0)
+    })
 
-  test('that was aborted before is not made', async () => {
-    const { url, server } = await receiver((_request, response) => void response.end())
-    let connections = 0
-    server.on('connection', () => connections++)
-    expect(await client().send(url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted' })
-    expect(connections).toBe(0)
-  })
-
-  test('is one of many that share a signal, which has one listener for all and none in the end', async () => {
-    const { url } = await receiver((_request, response) => void response.end())
-    const { signal } = new AbortController()
-    let listeners = 0
-    let most = 0
-    const add = signal.addEventListener.bind(signal)
-    const remove = signal.removeEventListener.bind(signal)
-    signal.addEventListener = (...args: Parameters<typeof add>) => {
-      most = Math.max(most, ++listeners)
-      add(...args)
-    }
-    signal.removeEventListener = (...args: Parameters<typeof remove>) => {
-      listeners--
-      remove(...args)
-    }
-    const { send } = client()
-    await Promise.all(Array.from({ length: 20 }, () => send(url, { signal })))
-    expect([most, listeners]).toEqual([1, 0])
+    test('is one of many that share a signal, which has one listener for all and none in the end', async () => {
+      const { url } = await receiver((_request, response) => void response.end())
+      const { signal } = new AbortController()
+      let listeners = 0
+      let most = 0
+      const add = signal.addEventListener.bind(signal)
+      const remove = signal.removeEventListener.bind(signal)
+      signal.addEventListener = (...args: Parameters<typeof add>) => {
+        most = Math.max(most, ++listeners)
+        add(...args)
+      }
+      signal.removeEventListener = (...args: Parameters<typeof remove>) => {
+        listeners--
+        remove(...args)
+      }
+      const { send } = client()
+      await Promise.all(Array.from({ length: 20 }, () => send(url, { signal })))
+      expect([most, listeners]).toEqual([1, 0])
+    })
   })
 })
 

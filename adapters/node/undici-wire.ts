@@ -1,0 +1,203 @@
+import net from 'node:net'
+import tls from 'node:tls'
+
+import { LRUCache } from 'lru-cache'
+import type { Client } from 'undici'
+
+import { Failure } from './failure.ts'
+import type { Target } from './target.ts'
+import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs } from './wire.ts'
+
+export interface UndiciWireOptions extends WireOptions {
+  /** Called with an origin that undici cannot speak to. */
+  readonly onMisfit: (origin: string) => void
+}
+
+/** One connection, and the undici client that owns it: undici's own pools look for a free one among all. */
+interface Connection extends Line {
+  readonly origin: string
+  isOpen(): boolean
+  send(call: Call, listener: Listener): void
+  destroy(): void
+}
+
+/**
+ * undici's client, or null where there is none: Bun gives a shim of its own, on Deno `node:http` is as fast, and a bundle may
+ * have left it out. The package's main module is not loaded, since that takes the host's `fetch` over.
+ */
+export async function loadUndici(): Promise<typeof Client | null> {
+  if (process.versions['bun'] !== undefined || 'Deno' in globalThis) return null
+  const loaded = await import('undici/lib/dispatcher/client.js').catch(() => null)
+  return loaded?.default ?? null
+}
+
+/** The wire of undici, twice as fast as that of `node:http`. It does not go through a proxy. */
+export function undiciWire(
+  UndiciClient: typeof Client,
+  { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciWireOptions,
+): Wire {
+  const idle = new Map<string, Connection[]>()
+  const sessions = new LRUCache<string, Buffer>({ max: 100 })
+
+  function dial({ origin, secure, host, port, servername }: Target): net.Socket {
+    if (!secure) return net.connect({ host, port, lookup })
+    const session = sessions.get(origin)
+    const socket = tls.connect({
+      ...tlsOptions,
+      minVersion: 'TLSv1.2',
+      ALPNProtocols: ['http/1.1'],
+      host,
+      port,
+      lookup,
+      servername,
+      ...(session === undefined ? {} : { session }),
+    })
+    socket.on('session', (fresh) => sessions.set(origin, fresh))
+    socket.once('close', (hasFailed) => hasFailed && sessions.delete(origin))
+    return socket
+  }
+
+  function connect(target: Target): Connection {
+    let socket: net.Socket | undefined
+    let isConnected = false
+    /** What had come on the socket before the call went out; that is less than nothing on a new one. */
+    let receivedBefore = -1
+    let listener: Listener | null = null
+    let refusal: Error | null = null
+
+    const client = new UndiciClient(originOf(target), {
+      keepAliveTimeout: idleMs,
+      keepAliveMaxTimeout: idleMs,
+      keepAliveTimeoutThreshold: 1000, // how much sooner than a receiver announces
+      // The one deadline over the whole exchange is kept elsewhere.
+      headersTimeout: 0,
+      bodyTimeout: 0,
+      connect(_options, done) {
+        const dialled = dial(target)
+        const fail = (cause: Error): void => done(cause, null)
+        socket = dialled
+        isConnected = false
+        receivedBefore = -1
+        bounds.opening()
+        dialled.setNoDelay(true)
+        dialled.once('error', fail)
+        dialled.once(target.secure ? 'secureConnect' : 'connect', () => {
+          isConnected = true
+          dialled.off('error', fail)
+          done(null, dialled)
+        })
+        dialled.once('close', () => {
+          bounds.closed(connection)
+          forget(connection)
+        })
+      },
+    })
+
+    /** Undici's, for all calls of the connection: it tells the listener of the moment. */
+    const handler = {
+      onConnect() {},
+      onHeaders(status: number, headers: Buffer[]) {
+        listener?.onHeaders(
+          status,
+          headers.map((text) => text.toString('latin1')),
+        )
+        return true
+      },
+      onData(chunk: Buffer) {
+        listener?.onData(chunk)
+        return true
+      },
+      onComplete() {
+        const told = listener
+        listener = null
+        // A receiver that has not read the whole request may never do so.
+        if (socket?.writableLength === 0) keep(connection)
+        else socket?.destroy()
+        told?.onEnd()
+      },
+      onError(cause: Error) {
+        const told = listener
+        listener = null
+        refusal = cause
+        if (cause.message === 'bad upgrade') {
+          told?.onHeaders(101, []) // undici does not tell them
+          told?.onEnd()
+        } else if (cause.message === 'bad response') {
+          onMisfit(target.origin)
+          told?.onError(new Failure('EPROTO', 'the receiver sent 100 Continue without being asked for it'))
+        } else told?.onError(cause)
+      },
+    }
+
+    const connection: Connection = {
+      origin: target.origin,
+      isOpen: () => socket?.destroyed === false,
+      send({ target: { path }, method, headers, body }, to) {
+        refusal = null
+        receivedBefore = socket?.bytesRead ?? -1
+        // A list that undici only reads.
+        client.dispatch({ path, method, headers: headers as string[], body }, handler)
+        if (refusal !== null) throw refusal
+        listener = to
+      },
+      state() {
+        if (isConnected) return 'connected'
+        return socket?.connecting === false ? 'handshaking' : 'connecting'
+      },
+      isStale: () => socket?.bytesRead === receivedBefore,
+      cut() {
+        listener = null
+        connection.destroy()
+      },
+      destroy() {
+        void client.destroy()
+        socket?.destroy()
+      },
+    }
+    return connection
+  }
+
+  /** The open connection to the origin that was used last. */
+  function kept(origin: string): Connection | undefined {
+    const connections = idle.get(origin)
+    for (let found = connections?.pop(); found !== undefined; found = connections?.pop()) {
+      bounds.busy(found)
+      if (found.isOpen()) return found
+    }
+    return undefined
+  }
+
+  function keep(connection: Connection): void {
+    const connections = idle.get(connection.origin)
+    if (connections === undefined) idle.set(connection.origin, [connection])
+    else connections.push(connection)
+    bounds.idle(connection)
+  }
+
+  function forget(connection: Connection): void {
+    const others = idle.get(connection.origin)?.filter((other) => other !== connection) ?? []
+    if (others.length > 0) idle.set(connection.origin, others)
+    else idle.delete(connection.origin)
+  }
+
+  return {
+    send(call, listener) {
+      const connection = kept(call.target.origin) ?? connect(call.target)
+      try {
+        connection.send(call, listener)
+      } catch (cause) {
+        connection.destroy()
+        throw cause
+      }
+      return connection
+    },
+    dropIdle(origin) {
+      const dropped = origin === undefined ? [...idle.values()].flat() : (idle.get(origin) ?? [])
+      for (const connection of dropped) connection.destroy()
+    },
+  }
+}
+
+function originOf({ secure, host, port }: Target): string {
+  return `${secure ? 'https' : 'http'}://${net.isIPv6(host) ? `[${host}]` : host}:${port}`
+}

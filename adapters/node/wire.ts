@@ -1,0 +1,62 @@
+import type { LookupFunction } from 'node:net'
+
+import type { Bounds } from './bounds.ts'
+import type { Target } from './target.ts'
+import type { Tunnel } from './tunnel.ts'
+
+/** A private certificate authority, and a client certificate with its key, in PEM. */
+export interface TlsOptions {
+  readonly ca?: string | string[]
+  readonly cert?: string
+  readonly key?: string
+}
+
+export interface Call {
+  readonly target: Target
+  readonly method: string
+  /** Names and values in turn. Those that frame the message are not among them: they are the wire's. */
+  readonly headers: readonly string[]
+  readonly body: string | Uint8Array | null
+  readonly timeoutMs: number
+}
+
+/** What hears of an answer. Nothing is said after the end or an error, nor once the line was cut. */
+export interface Listener {
+  /** Informational answers may come before the one that counts. Names and values in turn, bytes read as latin1. */
+  onHeaders(status: number, rawHeaders: readonly string[]): void
+  onData(chunk: Buffer): void
+  /** The answer is whole. */
+  onEnd(): void
+  /** No answer will come, or no more of it. */
+  onError(cause: Error): void
+}
+
+/** A call under way. */
+export interface Line {
+  /** How far its connection is: `handshaking` for TLS. */
+  state(): 'connecting' | 'handshaking' | 'connected'
+  /** Whether it went out on a kept connection, on which no byte has come since. */
+  isStale(): boolean
+  /** Ends the call and closes its connection. */
+  cut(): void
+}
+
+/** A way to speak HTTP/1.1 over kept connections, at most one call on each at a time. One that is idle for 4 s is closed. */
+export interface Wire {
+  /** Sends on the connection that was used last, else on a new one. @throws for a header that cannot be sent. */
+  send(call: Call, listener: Listener): Line
+  /** Closes idle connections: those to one origin, or all. */
+  dropIdle(origin?: string): void
+}
+
+export interface WireOptions {
+  readonly tls: TlsOptions
+  /** What sockets ask for the address of a name. */
+  readonly lookup: LookupFunction
+  readonly bounds: Bounds
+  /** How to dial through a proxy; null dials the target itself. */
+  readonly tunnel: Tunnel | null
+}
+
+/** Receivers close idle connections after 5 s and more; a request that is sent at that moment is lost. */
+export const idleMs = 4000
