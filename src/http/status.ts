@@ -2,7 +2,6 @@ import type { Context } from '../context.ts'
 import type { Measures } from '../services/measures.ts'
 import type { Services } from '../services/services.ts'
 import type { Handler } from './handler.ts'
-import { metricsText, metricsType } from './metrics.ts'
 import { errorResponse, json } from './respond.ts'
 
 /** Serves the status report on any path, the health on paths that end in `/health`, metrics on those that end in `/metrics`. */
@@ -13,6 +12,7 @@ export function statusHandler(
 ): Handler {
   async function answer(path: string): Promise<Response> {
     if (path.endsWith('/metrics')) {
+      const { metricsText, metricsType } = await import('./metrics.ts')
       return new Response(await metricsText(ctx, measures), { headers: { 'content-type': metricsType } })
     }
     if (!path.endsWith('/health')) return json(200, await services.status())

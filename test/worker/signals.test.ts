@@ -70,7 +70,7 @@ describe('a listener', () => {
     posthorn.on('attempt', () => {
       throw new Error('thrown')
     })
-    // A listener may be async all the same.
+    // oxlint-disable-next-line typescript/no-misused-promises -- a listener may be async all the same
     posthorn.on('attempt', () => Promise.reject(new Error('rejected')))
     posthorn.on('attempt', () => void heard++)
     await publish(posthorn)
