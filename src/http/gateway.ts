@@ -2,16 +2,18 @@ import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import type { Inbound, InboundContext } from '../contracts/plugin.ts'
 import type { Route } from '../contracts/storage.ts'
+import { recordText } from '../core/capture.ts'
 import { parseJson, sliceProperty } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
+import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
 import { readBody } from './read.ts'
-import { errorResponse, json } from './respond.ts'
+import { errorResponse, internalError, json } from './respond.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 413, 429, 500, 503])
@@ -159,14 +161,29 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     }
     let current = request
     for (const plugin of plugins) {
-      const prepared = plugin.current() ?? (await plugin.prepared())
+      const prepared = plugin.current() ?? (await plugin.prepared().catch(() => null))
+      // Why it cannot run was told once.
+      if (prepared === null) return failed(internalError())
       if (prepared.inbound === undefined) continue
-      const result = prepared.inbound(current, context)
-      const answer = result instanceof Promise ? await inTime(result, plugin.row.name) : result
-      if (answer instanceof Response) return answer
-      current = answer
+      try {
+        const result = prepared.inbound(current, context)
+        const answer = result instanceof Promise ? await inTime(result, plugin.row.name) : result
+        if (answer instanceof Response) return answer
+        current = answer
+      } catch (cause) {
+        return failed(pluginFailed(plugin.row, cause))
+      }
     }
     return current
+  }
+
+  /** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
+  function pluginFailed({ id, name }: Plugin, cause: unknown): Response {
+    if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx.log, cause)
+    const message = String(cause instanceof Error ? cause.message : cause).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    ctx.log.error(`plugin ${id} (${name}) failed: ${recordText(message, 512)}`)
+    ctx.log.debug(`plugin ${id} (${name}) failed`, { cause })
+    return internalError()
   }
 
   async function inTime<T>(work: Promise<T>, name: string): Promise<T> {

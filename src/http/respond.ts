@@ -13,7 +13,7 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
 export function errorResponse(log: Context['log'], cause: unknown): Response {
   if (!(cause instanceof PosthornError) || cause.code === 'internal') {
     log.error('a request failed', { cause })
-    return json(500, { message: 'internal error' })
+    return internalError()
   }
   const status = statusOfCode[cause.code]
   if (status === 503) {
@@ -22,4 +22,9 @@ export function errorResponse(log: Context['log'], cause: unknown): Response {
   }
   if (cause.fields === undefined) return json(status, { message: cause.message })
   return json(status, { message: 'Request Validation', error: { message: cause.message, fields: cause.fields } })
+}
+
+/** What a client sees of a failure that the log tells. */
+export function internalError(): Response {
+  return json(500, { message: 'internal error' })
 }

@@ -294,6 +294,37 @@ describe('an inbound plugin', () => {
     expect([response.status, await response.json()]).toEqual([500, { message: 'internal error' }])
     expect(await eventsOf(posthorn)).toHaveLength(0)
   })
+
+  test('that throws on every request takes one line of the log each, and no stack', async () => {
+    const told: unknown[][] = []
+    const error = (...line: unknown[]) => void told.push(line)
+    const failing = plugin(() => {
+      throw new Error('no such\nfield')
+    })
+    const posthorn = createTestPosthorn({ plugins: [failing], logger: { debug() {}, info() {}, warn() {}, error } })
+    const source = await withSource(posthorn)
+    const { id } = await posthorn.plugins.create('default', { name: 'custom', source_id: source.id })
+    for (let i = 0; i < 2; i++) await post(posthorn, '{"event_type":"x","data":{}}')
+    const line = [`plugin ${id} (custom) failed: no such field`]
+    expect(told).toEqual([line, line])
+  })
+
+  test('that cannot be prepared is told once, however many requests meet it', async () => {
+    const told: unknown[] = []
+    const error = (message: string) => void told.push(message)
+    const broken = definePlugin({
+      name: 'custom',
+      sides: ['inbound'],
+      config: object({}),
+      prepare: () => Promise.reject(new Error('not installed')),
+    })
+    const posthorn = createTestPosthorn({ plugins: [broken], logger: { debug() {}, info() {}, warn() {}, error } })
+    const source = await withSource(posthorn)
+    const { id } = await posthorn.plugins.create('default', { name: 'custom', source_id: source.id })
+    const answers = [await post(posthorn, '{}'), await post(posthorn, '{}')]
+    expect(answers.map(({ status }) => status)).toEqual([500, 500])
+    expect(told).toEqual([`plugin ${id} (custom) cannot run`])
+  })
 })
 
 test('what reaches the gateway, and what it refuses itself, is counted', async () => {
