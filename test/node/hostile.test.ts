@@ -133,6 +133,22 @@ describe.each(wires)('over %s', (_wire, client) => {
       })
     })
 
+    test('that sends 100 Continue without being asked is understood, if not the first time', async () => {
+      const { url } = await rawReceiver((socket) =>
+        socket.on('data', () => socket.write(`HTTP/1.1 100 Continue\r\n\r\n${head}content-length: 2\r\n\r\nok`)),
+      )
+      const { send } = client()
+      const first = await send(url)
+      if (first.kind !== 'response') {
+        expect(first).toEqual({
+          kind: 'error',
+          message: 'the receiver sent 100 Continue without being asked for it',
+          unreachable: false,
+        })
+      }
+      expect(await send(url)).toMatchObject({ kind: 'response', status: 200, body: 'ok' })
+    })
+
     test('may send a few of them before its answer', async () => {
       const { url } = await rawReceiver(
         onRequest((socket) => {
@@ -254,6 +270,37 @@ describe.each(wires)('over %s', (_wire, client) => {
       await send(`${url}big`, { captureBytes: 1000 })
       await send(url, { captureBytes: 1000 })
       expect(connections).toBe(2)
+    })
+
+    test('whose answer came before the request was read is not used again', async () => {
+      let connections = 0
+      const { url } = await rawReceiver((socket) => {
+        connections++
+        socket.once('data', () => {
+          socket.pause()
+          socket.write('HTTP/1.1 413 Too Large\r\ncontent-length: 2\r\n\r\nno')
+        })
+      })
+      const { send } = client()
+      const body = 'x'.repeat(20_000_000)
+      expect(await send(url, { request: { body } })).toMatchObject({ kind: 'response', status: 413, body: 'no' })
+      expect(await send(url)).toMatchObject({ kind: 'response', status: 413 })
+      expect(connections).toBe(2)
+    })
+
+    test('on which an answer comes that nobody asked for gives it to nobody', async () => {
+      const answer = (body: string): string => `${head}content-length: ${body.length}\r\n\r\n${body}`
+      let requests = 0
+      const { url } = await rawReceiver((socket) => {
+        socket.on('data', () => {
+          socket.write(answer(`answer ${++requests}`))
+          setTimeout(() => socket.write(answer('forged')), 20)
+        })
+      })
+      const { send } = client()
+      expect(await send(url)).toMatchObject({ body: 'answer 1' })
+      await new Promise((later) => setTimeout(later, 60))
+      expect(await send(url)).toMatchObject({ body: 'answer 2' })
     })
 
     test('that is idle for more than four seconds is closed', async () => {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { nodePlatform } from '../../adapters/node/platform.ts'
+import { loadUndici } from '../../adapters/node/undici-wire.ts'
 import type { HashName } from '../../src/contracts/platform.ts'
 import { portablePlatform } from '../../src/portable.ts'
 
@@ -43,6 +44,13 @@ describe.each([
     expect(platform.randomBytes(32)).toHaveLength(32)
     expect(hex(platform.randomBytes(32))).not.toBe(hex(platform.randomBytes(32)))
   })
+})
+
+test('sending leaves the fetch of the host alone', async () => {
+  const dispatchers = () => [1, 2].map((n) => Symbol.for(`undici.globalDispatcher.${n}`) in globalThis)
+  const before = dispatchers()
+  expect(await loadUndici()).not.toBeNull()
+  expect(dispatchers()).toEqual(before)
 })
 
 test('the vitals of this process are true numbers', async () => {
