@@ -13,6 +13,7 @@ import type { Endpoint } from './schema/endpoint.ts'
 import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
+import type { Catalogue } from './services/catalogue.ts'
 
 /** What this process counted since its start, for the status report. */
 export interface Counters {
@@ -67,6 +68,7 @@ export interface Context {
   readonly log: Logger
   readonly telemetry: Telemetry | undefined
   readonly plugins: PluginRegistry
+  readonly catalogue: Catalogue
   readonly settings: Settings
   readonly counters: Counters
   /** How long this instance has been there, by the clock of its process. */

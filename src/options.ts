@@ -9,6 +9,8 @@ import type { PluginKind } from './contracts/plugin.ts'
 import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
+import type { EventCatalogue } from './schema/catalogue.ts'
+import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
 import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
 import { PosthornError } from './errors.ts'
@@ -81,7 +83,7 @@ export interface BreakerOptions {
   readonly minimum?: number
 }
 
-export interface Options {
+export interface Options<Events extends EventCatalogue = EventCatalogue> {
   /** Where everything is kept. Default: memory. */
   readonly storage?: Storage
   /** Default: the storage's own. */
@@ -105,6 +107,13 @@ export interface Options {
   readonly retention?: RetentionOptions
   /** Default: off. */
   readonly breaker?: BreakerOptions
+  /**
+   * The event types of the host, with a Standard Schema of each one's `data`. Then `events.create` takes these alone, typed,
+   * and every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
+   */
+  readonly events?: Events
+  /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */
+  readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
   readonly plugins?: readonly PluginKind[]
   /** Refuses a handle given to `using` that is outside a transaction. Default false. */
@@ -155,6 +164,7 @@ const settings = closedObject({
       minimum: count(100),
     }),
   ),
+  strictEvents: withDefault(flag(), false),
   requireTransaction: withDefault(flag(), false),
 })
 
@@ -165,8 +175,20 @@ export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
 
 /** @throws PosthornError `validation` that names every option at fault. */
 export function parseSettings(options: Options): Settings {
-  const { storage, queue, inbox, limiter, clock, http, logger, telemetry, plugins, ...plain } = options
+  const { storage, queue, inbox, limiter, clock, http, logger, telemetry, plugins, events = {}, ...plain } = options
+  const unusable = Object.keys(events).find((type) => !check(eventType, type).ok || !isSchema(events[type]))
+  if (unusable !== undefined) {
+    throw new PosthornError(
+      'validation',
+      `createPosthorn: events: '${unusable}' is no event type with a Standard Schema`,
+    )
+  }
   const result = check(settings, plain)
   if (result.ok) return result.value as Settings // authorize is a function, which is all that a schema can tell
   throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)
+}
+
+function isSchema(value: unknown): boolean {
+  const schema = value as { readonly '~standard'?: { readonly validate?: unknown } } | null | undefined
+  return typeof schema?.['~standard']?.validate === 'function'
 }

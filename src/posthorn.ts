@@ -13,7 +13,9 @@ import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
 import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
+import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
 import { background } from './services/background.ts'
+import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration.ts'
 import { measures } from './services/measures.ts'
@@ -25,7 +27,11 @@ import { bell } from './worker/bell.ts'
 import { worker } from './worker/worker.ts'
 
 /** Binds a platform: what is exported as `createPosthorn`. */
-export function makePosthorn(platform: Platform): (options?: Options) => Posthorn {
+export function makePosthorn(
+  platform: Platform,
+): <const Events extends EventCatalogue = EventCatalogue>(
+  options?: Options<Events>,
+) => Posthorn<CatalogueEvent<Events>> {
   return (options = {}) => assemble(platform, options)
 }
 
@@ -64,6 +70,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     log,
     telemetry: options.telemetry,
     plugins,
+    catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters,
     uptimeMs: () => ownClock.now() - startedAt,

@@ -33,6 +33,7 @@ export type { Attempt, AttemptRequest, AttemptResponse, AttemptStatus, TriggerMo
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput } from './schema/event.ts'
+export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue } from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
 export type { Plugin, PluginInput } from './schema/plugin.ts'

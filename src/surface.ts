@@ -14,8 +14,8 @@ import type {
 } from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
 
-/** Events as hosts use them: `data` is the parsed value. `workspace` is an id or a name. */
-export interface PublicEvents {
+/** Events as hosts use them: `data` is the parsed value. `workspace` is an id or a name. `Input` is what may be published. */
+export interface PublicEvents<Input = EventInput> {
   list(workspace: string, query?: EventListInput): Promise<PageOf<Event>>
   get(workspace: string, id: string): Promise<Event>
   /** The text of the event's `data`, byte for byte as received. */
@@ -25,7 +25,7 @@ export interface PublicEvents {
    * `data` may be a `JsonText`, which is delivered byte for byte.
    * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), overloaded, unavailable
    */
-  create(workspace: string, input: EventInput): Promise<Event>
+  create(workspace: string, input: Input): Promise<Event>
   /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation */
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   explain(workspace: string, id: string): Promise<readonly Explanation[]>
@@ -33,21 +33,21 @@ export interface PublicEvents {
 }
 
 /** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
-export interface ServiceFunctions extends Pick<
+export interface ServiceFunctions<Input = EventInput> extends Pick<
   Services,
   'workspaces' | 'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
 > {
-  readonly events: PublicEvents
+  readonly events: PublicEvents<Input>
 }
 
 /** The service functions inside the host's open transaction. */
-export interface BoundPosthorn extends ServiceFunctions {
+export interface BoundPosthorn<Input = EventInput> extends ServiceFunctions<Input> {
   /** To be called after the host's commit: hands jobs to a queue of another engine at once. Without it the next sweep does. */
   committed(): Promise<void>
 }
 
 /** An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. */
-export interface Posthorn extends ServiceFunctions, Worker {
+export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, Worker {
   /** The administrative API. It declares no authentication: protect the mount, or pass `admin.authorize`. */
   readonly admin: Handler
   /** Where inbound requests become events. */
@@ -62,7 +62,7 @@ export interface Posthorn extends ServiceFunctions, Worker {
    * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
    * `wake: false` sends no notification; polling then finds the job.
    */
-  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn
+  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn<Input>
 }
 
 /** The public form of the event functions, which carry `data` as text inside. */

@@ -44,7 +44,15 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       if (verdict !== true) return forbidden()
     }
     if (refusal !== null) throw refusal
-    const call: Call = { services, request, url, workspace: workspace?.id ?? '', params, maxBodyBytes }
+    const call: Call = {
+      services,
+      request,
+      url,
+      workspace: workspace?.id ?? '',
+      params,
+      maxBodyBytes,
+      events: ctx.catalogue.schemas,
+    }
     return await route.handle(call)
   }
 

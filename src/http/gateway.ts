@@ -118,6 +118,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const passed = await runPlugins(request, found, signal)
       if (passed instanceof Response) return passed
       const incoming = eventOf(passed.body)
+      await ctx.catalogue.check(incoming.event_type, incoming.data)
       if (found.source.async) return await putAside(incoming, found)
       const stored = await ingest.under(found.configuration, incoming)
       if (stored !== 'stale') return accepted(found.source, stored.event.id)

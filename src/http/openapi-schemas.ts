@@ -2,6 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
 
 import { attemptStatuses } from '../schema/attempt.ts'
+import type { EventSchema } from '../schema/catalogue.ts'
 import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
@@ -18,6 +19,21 @@ export function leafSchema(schema: GenericSchema): Json {
   const options = { target: 'draft-2020-12', typeMode: 'output', errorMode: 'ignore' } as const
   const { $schema: _, ...described } = toJsonSchema(schema, options)
   return described
+}
+
+/** The JSON schema of an event's data, as far as its library tells one. */
+export function dataSchema(schema: EventSchema): Json {
+  const { vendor, jsonSchema } = schema['~standard']
+  try {
+    if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' })
+    if (vendor === 'valibot') {
+      const options = { target: 'draft-2020-12', typeMode: 'input', errorMode: 'ignore' } as const
+      return { ...toJsonSchema(schema as unknown as GenericSchema, options) } // as the vendor says
+    }
+  } catch {
+    // Not everything that a schema checks can be told.
+  }
+  return { description: `As the schema made with ${vendor} says.` }
 }
 
 /** Every named schema of the API. */

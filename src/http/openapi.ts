@@ -1,5 +1,6 @@
 import { listParameters, type Parameters } from '../schema/page.ts'
-import { componentSchemas, leafSchema } from './openapi-schemas.ts'
+import type { EventCatalogue } from '../schema/catalogue.ts'
+import { componentSchemas, dataSchema, leafSchema } from './openapi-schemas.ts'
 import type { Route } from './routes.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -60,14 +61,8 @@ const descriptions: Readonly<Record<string, Description>> = {
   'config.dump': { summary: 'Dump the configuration as a document', answer: 'ConfigDocument' },
 }
 
-let described: Json | undefined
-
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
-export function openapi(routes: readonly Route[]): Json {
-  return (described ??= describe(routes))
-}
-
-function describe(routes: readonly Route[]): Json {
+export function openapi(routes: readonly Route[], events: EventCatalogue = {}): Json {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     const path = fullPath(route)
@@ -85,8 +80,35 @@ function describe(routes: readonly Route[]): Json {
     security: [],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
     paths,
+    ...(Object.keys(events).length > 0 && { webhooks: webhooksOf(events) }),
     components: { schemas: componentSchemas(), responses: errorResponses },
   }
+}
+
+/** The events of the host's catalogue, as an endpoint without plugins receives them. */
+function webhooksOf(events: EventCatalogue): Json {
+  const header = (name: string, description: string) => ({
+    name,
+    in: 'header',
+    required: true,
+    description,
+    schema: { type: 'string' },
+  })
+  const webhook = (type: string): Json => ({
+    post: {
+      operationId: `webhook ${type}`,
+      summary: `Event ${type}`,
+      parameters: [
+        header('webhook-id', 'Id of the event, the same on every try.'),
+        header('webhook-event-type', 'Type of the event.'),
+        header('webhook-delivery-id', 'Id of the attempt.'),
+        header('webhook-attempt', 'Number of the try, from 1.'),
+      ],
+      requestBody: { required: true, content: content(dataSchema(events[type]!)) },
+      responses: { '2XX': { description: 'Received. Anything else is tried again.' } },
+    },
+  })
+  return Object.fromEntries(Object.keys(events).map((type) => [type, webhook(type)]))
 }
 
 function operation(route: Route, path: string): Json {

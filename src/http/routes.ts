@@ -1,5 +1,6 @@
 import { neighbours } from '../core/cursor.ts'
 import { sliceProperty } from '../core/json-slice.ts'
+import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
@@ -22,6 +23,8 @@ export interface Call {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly maxBodyBytes: number
+  /** The event types that the host declares. */
+  readonly events: EventCatalogue
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -150,9 +153,9 @@ const config = [
 
 const about = [
   route(false, 'GET', '/', 'version', async () => json(200, { version, message: 'Welcome to Posthorn' })),
-  route(false, 'GET', '/openapi.json', 'openapi', async () => {
+  route(false, 'GET', '/openapi.json', 'openapi', async ({ events }) => {
     const { openapi } = await import('./openapi.ts')
-    return json(200, openapi(routes))
+    return json(200, openapi(routes, events))
   }),
 ]
 

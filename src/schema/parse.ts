@@ -20,8 +20,23 @@ export function check<Schema extends v.GenericSchema>(
   return result.success ? { ok: true, value: result.output } : { ok: false, fields: fieldErrors(result.issues) }
 }
 
+/** The refusal of a value with reasons at paths of keys and positions. */
+export function reasonsAt(
+  issues: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[],
+): PosthornError {
+  const steps = (path: readonly PropertyKey[]) =>
+    path.map((key) => ({ type: typeof key === 'number' ? 'array' : 'object', key }))
+  const fields = fieldErrors(issues.map(({ message, path }) => ({ message, path: steps(path) })))
+  return typeof fields === 'string' ? new PosthornError('validation', fields) : invalid(fields)
+}
+
+interface Issue {
+  readonly message: string
+  readonly path?: readonly { readonly type: string; readonly key: unknown }[] | undefined
+}
+
 /** Reasons at their places; a plain string when the input as a whole is refused. The first reason of a place counts. */
-function fieldErrors(issues: readonly v.BaseIssue<unknown>[]): FieldErrors | string {
+function fieldErrors(issues: readonly Issue[]): FieldErrors | string {
   const root: { value: FieldError | undefined } = { value: undefined }
   for (const issue of issues) {
     const path = issue.path ?? []

@@ -12,6 +12,7 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
     async create(workspace, input) {
       const { id, event_type, unique_id } = parse(eventInput, shallow(input))
       const data = dataText(input)
+      await ctx.catalogue.check(event_type, data)
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
       return { event, created: kind === 'stored' }

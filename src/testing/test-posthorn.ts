@@ -1,6 +1,8 @@
 import { portablePlatform } from '../portable.ts'
 import { makePosthorn } from '../posthorn.ts'
 import type { Options } from '../options.ts'
+import type { CatalogueEvent, EventCatalogue } from '../schema/catalogue.ts'
+import type { EventInput } from '../schema/event.ts'
 import type { Posthorn } from '../surface.ts'
 import { duration, type FakeClock, fakeClock } from './fake-clock.ts'
 import { type RecordedDelivery, type ScriptedReceiver, scriptedReceivers } from './receiver.ts'
@@ -16,7 +18,7 @@ const signalOf = {
 } as const
 
 /** An instance whose time stands still until it is told to go on, and whose receivers are scripted. */
-export interface TestPosthorn extends Posthorn {
+export interface TestPosthorn<Input = EventInput> extends Posthorn<Input> {
   readonly clock: FakeClock
   /** Requests that would have been sent, in order. */
   readonly deliveries: readonly RecordedDelivery[]
@@ -28,7 +30,12 @@ export interface TestPosthorn extends Posthorn {
   until(milestone: Milestone): Promise<void>
 }
 
-export interface TestPosthornOptions extends Omit<Options, 'clock' | 'http'> {
+export interface TestPosthornOptions<Events extends EventCatalogue = EventCatalogue> extends Omit<
+  Options,
+  'clock' | 'http' | 'events'
+> {
+  /** As in the options of `createPosthorn`. */
+  readonly events?: Events
   /** Unix milliseconds; 2026-01-01T00:00:00Z by default. */
   readonly startAt?: number
 }
@@ -37,7 +44,9 @@ export interface TestPosthornOptions extends Omit<Options, 'clock' | 'http'> {
  * Makes an instance for tests: in memory, with a fake clock, sending nothing. Nothing needs `start`: publish, then
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
  */
-export function createTestPosthorn(options: TestPosthornOptions = {}): TestPosthorn {
+export function createTestPosthorn<const Events extends EventCatalogue = EventCatalogue>(
+  options: TestPosthornOptions<Events> = {},
+): TestPosthorn<CatalogueEvent<Events>> {
   const { startAt, ...rest } = options
   const clock = fakeClock(startAt)
   const receivers = scriptedReceivers(clock)
