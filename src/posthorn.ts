@@ -77,6 +77,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     configuration,
     gathers: platform.gathers,
     newId: idMaker(clock.now, platform.randomBytes),
+    enqueueing: (attempts) => ({ enqueue: ownQueue, wake: !hasRoom(attempts) }),
     enqueued(added) {
       if (added.length === 0) return
       if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(jobs.ring))
@@ -86,7 +87,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   }
 
   const { services, ingest, deliver } = composeServices(ctx)
-  const run = worker({
+  const { hasRoom, ...run } = worker({
     ctx,
     clock,
     ingest,
@@ -128,6 +129,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
     configuration: configurationReader({ storage, plugins: outer.plugins, platform: outer.platform, log: outer.log }),
     gathers: false,
+    enqueueing: () => ({ enqueue: outer.ownQueue }), // no worker of this process hears of the commit
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }

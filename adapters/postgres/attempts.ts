@@ -48,14 +48,21 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
       return ids.flatMap((id) => deliveries.get(id) ?? [])
     },
 
-    async settle(settlements, { enqueue }) {
+    async settle(settlements, { enqueue, wake = true }) {
       const answers = await settle(db, settlements, enqueue)
       const disabled = settlements.filter((_, i) => answers[i]?.disabled)
-      await announce(...disabled.map(({ workspaceId }) => ({ workspaceId })))
+      // One that falls due later is looked for by this process, and by whoever polls then.
+      const followed = settlements.some(
+        ({ next, settled_at }, i) => answers[i]?.settled && next !== null && next.scheduled_at <= settled_at,
+      )
+      await announce(
+        ...disabled.map(({ workspaceId }) => ({ workspaceId })),
+        ...(enqueue && wake && followed ? (['jobs'] as const) : []),
+      )
       return answers
     },
 
-    async add(workspaceId, attempts, { enqueue }) {
+    async add(workspaceId, attempts, { enqueue, wake = true }) {
       if (attempts.length === 0) return []
       const rows = await run(sql`
         with given as (
@@ -77,7 +84,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
           where w.id = ${workspaceId}::text and a.id = any(${left}::text[])`)
         for (const row of there) made.add(row['id'])
       }
-      if (enqueue && rows.length > 0) await announce('jobs')
+      if (enqueue && wake && rows.length > 0) await announce('jobs')
       return attempts.map(({ id }) => made.has(id))
     },
 

@@ -9,7 +9,7 @@ import type { Announce } from './wake.ts'
 export function postgresEvents(db: Database, announce: Announce): Events {
   const { run, t } = db
   return {
-    ingest: (entries, { enqueue }) => ingest(db, announce, entries, enqueue),
+    ingest: (entries, options) => ingest(db, announce, entries, options),
 
     async get(workspaceId, id) {
       const [row] = await run(sql`

@@ -1,4 +1,4 @@
-import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
+import type { Enqueueing, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { isStorableJson } from '../../src/schema/leaf.ts'
@@ -15,7 +15,7 @@ export async function ingest(
   db: Database,
   announce: Announce,
   entries: readonly IngestEntry[],
-  enqueue: boolean,
+  { enqueue, wake = true }: Enqueueing,
 ): Promise<readonly IngestAnswer[]> {
   const answers = new Map<IngestEntry, IngestAnswer>()
   let waiting: readonly IngestEntry[] = entries.filter((entry) => {
@@ -35,7 +35,7 @@ export async function ingest(
     waiting = waiting.filter((entry) => !answers.has(entry))
   }
 
-  if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
+  if (enqueue && wake && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
     await announce('jobs')
   }
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more

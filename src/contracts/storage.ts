@@ -250,12 +250,20 @@ export type IngestAnswer =
   | { readonly kind: 'stale' }
   | { readonly kind: 'rejected'; readonly cause: unknown }
 
+/** What becomes of the jobs of new attempts. */
+export interface Enqueueing {
+  /** Write them to the engine's own queue in the same step. */
+  readonly enqueue: boolean
+  /** False: other processes need not be told, for a worker of this one has free slots. Default true. A hint, like all wake-ups. */
+  readonly wake?: boolean
+}
+
 export interface Events {
   /**
    * Stores events with their attempts, in order. Within one batch too a `unique_id` is stored once. A duplicate is
-   * looked for before a taken id, and both before a stale revision. `enqueue`: write the jobs of the engine's own queue in the same step.
+   * looked for before a taken id, and both before a stale revision.
    */
-  ingest(entries: readonly IngestEntry[], options: { enqueue: boolean }): Promise<readonly IngestAnswer[]>
+  ingest(entries: readonly IngestEntry[], options: Enqueueing): Promise<readonly IngestAnswer[]>
   get(workspaceId: string, id: string): Promise<StoredEvent | null>
   list(workspaceId: string, query: EventQuery): Promise<Page<StoredEvent>>
 }
@@ -308,9 +316,9 @@ export interface Attempts {
   /** What deliver needs of each open attempt, in one read; closed and unknown ones are left out. */
   load(ids: readonly string[]): Promise<readonly Delivery[]>
   /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
-  settle(settlements: readonly Settlement[], options: { enqueue: boolean }): Promise<readonly Settled[]>
+  settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
   /** Adds attempts to events of the workspace; those whose id is there already, or whose event is not, are left out. Answers which are there now. */
-  add(workspaceId: string, attempts: readonly NewAttempt[], options: { enqueue: boolean }): Promise<readonly boolean[]>
+  add(workspaceId: string, attempts: readonly NewAttempt[], options: Enqueueing): Promise<readonly boolean[]>
   get(workspaceId: string, id: string): Promise<StoredAttempt | null>
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */

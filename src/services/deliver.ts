@@ -56,7 +56,8 @@ export function deliverService(ctx: Context): Deliver {
   })
 
   async function flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
-    const answers = await ctx.storage.attempts.settle(batch, { enqueue: ctx.ownQueue })
+    const followUps = batch.filter(({ next }) => next !== null).length
+    const answers = await ctx.storage.attempts.settle(batch, ctx.enqueueing(followUps))
     const next: Job[] = batch.flatMap((settlement, i) =>
       settlement.next !== null && answers[i]!.settled ? [jobOf(settlement.next)] : [],
     )

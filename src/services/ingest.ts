@@ -53,7 +53,8 @@ export function ingestService(ctx: Context): Ingest {
   const unique: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
 
   async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
-    const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
+    const planned = entries.reduce((count, { attempts }) => count + attempts.length, 0)
+    const answers = await ctx.storage.events.ingest(entries, ctx.enqueueing(planned))
     const jobs = entries.flatMap((entry, i) => (answers[i]!.kind === 'stored' ? entry.attempts.map(jobOf) : []))
     if (jobs.length > 0) ctx.enqueued(jobs)
     return answers

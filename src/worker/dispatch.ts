@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
-import type { Bell } from './bell.ts'
+import { type Bell, bell } from './bell.ts'
 
 export const leaseMs = 30_000
 const mostClaims = 500
@@ -18,6 +18,10 @@ export interface Dispatch {
   extend(): Promise<void>
   /** Jobs held: being loaded, sent or settled. */
   held(): number
+  /** How many more jobs it would claim now. */
+  free(): number
+  /** Resolves when a job was let go, or after `ms`. */
+  letGo(ms: number): Promise<void>
   /** Gives unsent claims back from now on, waits for the rest until `timeoutMs`, then aborts it. */
   close(timeoutMs: number): Promise<void>
   /** What ended since the instance was made. */
@@ -29,7 +33,8 @@ interface Hold {
   readonly abort: AbortController
 }
 
-export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
+/** `jobs` rings when there may be something to claim that there was not at the last claim. */
+export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   const { concurrency, perEndpoint } = ctx.settings.deliver
   const holds = new Map<string, Hold>()
   /** Slots in use, by endpoint. A slot is free again when the answer is there; the hold lasts until that is stored. */
@@ -40,7 +45,10 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
   /** Endpoints not known to be free of a limit: while some of their claims wait for the limiter, no others are taken, so that order holds. */
   const unlimited = new Set<string>()
   const deciding = new Map<string, number>()
+  /** Whether a claim left groups out because of that. */
+  let withheld = false
   const ended = { delivered: 0, failed: 0 }
+  const released = bell(ctx.clock)
   let claiming = false
   let closing = false
   let complainedAt = -Infinity
@@ -52,6 +60,7 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
       answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
     }
     for (const group of deciding.keys()) answer[group] = perEndpoint
+    withheld = deciding.size > 0
     return answer
   }
 
@@ -62,9 +71,13 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
     return slots
   }
 
+  function free(): number {
+    return closing ? 0 : Math.min(concurrency - used, 2 * concurrency - holds.size)
+  }
+
   async function claim(): Promise<number> {
-    const limit = Math.min(concurrency - used, 2 * concurrency - holds.size, mostClaims)
-    if (claiming || closing || limit <= 0) return 0
+    const limit = Math.min(free(), mostClaims)
+    if (claiming || limit <= 0) return 0
     claiming = true
     try {
       const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
@@ -101,12 +114,21 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
     if (!unlimited.has(one.group)) deciding.set(one.group, (deciding.get(one.group) ?? 0) + 1)
   }
 
+  /** Rings when a claim would now find what it could not take before: all slots or those of the group were in use. */
   function vacate({ group }: Claim): void {
-    const left = (busy.get(group) ?? 1) - 1
-    if (left === 0) busy.delete(group)
-    else busy.set(group, left)
+    const wasFull = free() <= 0
+    const inUse = busy.get(group) ?? 1
+    if (inUse === 1) busy.delete(group)
+    else busy.set(group, inUse - 1)
     used--
-    bell.ring()
+    if (wasFull || inUse >= perEndpoint || suspects.size > 0) jobs.ring()
+  }
+
+  function letGo(id: string): void {
+    const wasFull = free() <= 0
+    holds.delete(id)
+    if (wasFull) jobs.ring()
+    released.ring()
   }
 
   function decided({ group }: Claim): void {
@@ -141,7 +163,7 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
     for (const one of claims) decided(one)
     for (const { one, loaded } of going) void send(one, loaded)
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
-    if (deciding.size === 0) bell.ring()
+    if (withheld && deciding.size === 0) jobs.ring()
   }
 
   /** Asks the limiter once for all claims of each limited endpoint. The first granted go; the endpoint waits for the rest. */
@@ -200,18 +222,19 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
-    judge(one.group, sent)
+    if (judge(one.group, sent)) jobs.ring()
     vacate(one)
     if (sent !== null) await settleUntilStored(loaded, sent, one)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
-    holds.delete(one.id)
-    bell.ring()
+    letGo(one.id)
   }
 
-  function judge(group: string, sent: Sent | null): void {
-    if (sent === null) return
-    if (!sent.unresponsive) suspects.delete(group)
-    else if (suspects.size < mostSuspects) suspects.add(group)
+  /** Answers whether the endpoint was suspected and is no more. */
+  function judge(group: string, sent: Sent | null): boolean {
+    if (sent === null) return false
+    if (!sent.unresponsive) return suspects.delete(group)
+    if (suspects.size < mostSuspects) suspects.add(group)
+    return false
   }
 
   async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim): Promise<void> {
@@ -239,7 +262,7 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
       complain('held jobs could not be let go; their holds will lapse', cause)
     }
     for (const one of claims) {
-      holds.delete(one.id)
+      letGo(one.id)
       vacate(one)
     }
   }
@@ -259,6 +282,8 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
     claim,
     ended,
     held: () => holds.size,
+    free,
+    letGo: (ms) => released.wait(ms),
     async extend() {
       const claims = [...holds.values()].map((hold) => hold.claim)
       if (claims.length === 0) return
@@ -271,7 +296,7 @@ export function dispatch(ctx: Context, deliver: Deliver, bell: Bell): Dispatch {
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
         if (!over.signal.aborted) for (const hold of holds.values()) hold.abort.abort()
       })
-      while (holds.size > 0) await bell.wait(1000)
+      while (holds.size > 0) await released.wait(1000)
       over.abort()
       await late
       closing = false

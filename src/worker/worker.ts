@@ -48,11 +48,14 @@ type Needs = {
   readonly advance?: ((ms: number) => Promise<void>) | undefined
 }
 
-export function worker({ ctx, clock, ingest, deliver, background, jobs, changed, advance }: Needs): Worker {
+/** `hasRoom` tells whether the loops run and would take so many more jobs at once. */
+export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean } {
+  const { ctx, clock, ingest, deliver, background, jobs, changed, advance } = needs
   const dispatcher = dispatch(ctx, deliver, jobs)
   const sweeper = sweep(ctx)
   const consume = consumer(ctx, ingest)
   const maintain = maintenance(ctx)
+  let askedAt = -Infinity
   let running: { abort: AbortController; loops: Promise<unknown>; listeners: (() => Promise<void>)[] } | null = null
 
   async function start(): Promise<void> {
@@ -105,13 +108,22 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
         const now = ctx.clock.now()
         const next = (await ctx.queue.nextDueAt?.(now)) ?? null
         const untilDue = next === null || next <= now ? Infinity : next - now
-        await jobs.wait(Math.min(idleMs, untilDue), signal)
-        idleMs = Math.min(idleMs * 2, mostMs)
+        const rang = await jobs.wait(Math.min(idleMs, untilDue), signal)
+        idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
       } catch (cause) {
         ctx.log.error('jobs could not be claimed', { cause })
         await ctx.clock.sleep(brokenWaitMs, signal)
       }
     }
+  }
+
+  /** Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms. */
+  async function untilDue(): Promise<number> {
+    const now = ctx.clock.now()
+    if (dispatcher.held() > 0 && now - askedAt < firstIdleMs) return firstIdleMs
+    askedAt = now
+    const next = (await ctx.queue.nextDueAt?.(now)) ?? null
+    return next === null || next <= now ? Infinity : next - now
   }
 
   async function inbox(signal: AbortSignal, put: Bell): Promise<void> {
@@ -123,8 +135,8 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
           idleMs = firstIdleMs
           continue
         }
-        await put.wait(idleMs, signal)
-        idleMs = Math.min(idleMs * 2, mostMs)
+        const rang = await put.wait(idleMs, signal)
+        idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
       } catch (cause) {
         ctx.log.error('the inbox could not be read', { cause })
         await ctx.clock.sleep(brokenWaitMs, signal)
@@ -198,7 +210,7 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
   async function untilFewer(held: number): Promise<void> {
     const lengthenAt = ctx.clock.now() + leaseMs / 3
     while (dispatcher.held() >= held) {
-      await jobs.wait(leaseMs / 3)
+      await dispatcher.letGo(leaseMs / 3)
       if (ctx.clock.now() >= lengthenAt) {
         await dispatcher.extend()
         return
@@ -236,5 +248,5 @@ export function worker({ ctx, clock, ingest, deliver, background, jobs, changed,
     await (advance === undefined ? ctx.clock.sleep(ms) : advance(ms))
   }
 
-  return { start, stop, tick, drain }
+  return { start, stop, tick, drain, hasRoom: (jobs) => running !== null && dispatcher.free() >= jobs }
 }
