@@ -35,14 +35,6 @@ export function readFlag(search: URLSearchParams, name: string): boolean {
   return read?.value === true
 }
 
-/** A parameter `name=text` of a call that is no list; null when it is not there. */
-export function readWord(search: URLSearchParams, name: string): string | null {
-  const read = readOne(search, name, 'text')
-  if (read === null) return null
-  if ('reasons' in read) throw invalidParameters(read.reasons)
-  return String(read.value)
-}
-
 function readParameter(search: URLSearchParams, name: string, { kind }: Parameter): Read | null {
   if (kind === 'pairs') {
     const prefix = `${name}[`

@@ -9,7 +9,7 @@ import { listParameters } from '../schema/page.ts'
 import type { PageOf, ReplayInput, Services } from '../services/services.ts'
 import { version } from '../version.ts'
 import { parseDocument, writeJson, writeYaml } from './document.ts'
-import { readFlag, readQuery, readWord } from './query.ts'
+import { readFlag, readQuery } from './query.ts'
 import { readJson, readText } from './read.ts'
 import { json } from './respond.ts'
 
@@ -122,7 +122,7 @@ const deliveries = [
     json(200, eventJson(await services.events.get(workspace, idOf(params)))),
   ),
   route(true, 'POST', '/events/:id/retry', 'events.retry', async ({ services, workspace, params, url }) => {
-    const endpointId = readWord(url.searchParams, 'endpoint_id') ?? ''
+    const endpointId = url.searchParams.get('endpoint_id') ?? ''
     return json(200, await services.events.retry(workspace, idOf(params), endpointId))
   }),
   route(true, 'GET', '/events/:id/explain', 'events.explain', async ({ services, workspace, params }) =>
