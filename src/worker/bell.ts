@@ -18,7 +18,7 @@ export function bell(clock: Clock): Bell {
       rung = waiting.size === 0
       for (const waiter of waiting) {
         waiter.rang = true
-        waiter.over.abort()
+        waiter.over.abort(ended)
       }
     },
     async wait(ms, signal) {

@@ -21,7 +21,7 @@ export interface Dispatch {
   /** How many more jobs it would claim now. */
   free(): number
   /** Resolves when a job was let go, or after `ms`. */
-  letGo(ms: number): Promise<void>
+  letGo(ms: number): Promise<unknown>
   /** Gives unsent claims back from now on, waits for the rest until `timeoutMs`, then aborts it. */
   close(timeoutMs: number): Promise<void>
   /** What ended since the instance was made. */

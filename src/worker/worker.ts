@@ -40,7 +40,7 @@ type Needs = {
   readonly ingest: Ingest
   readonly deliver: Deliver
   readonly background: Background
-  /** Rings when jobs were added, here or elsewhere, and when a slot is free. */
+  /** Rings when jobs were added, here or elsewhere, and when a slot is free that was missing. */
   readonly jobs: Bell
   /** Forgets what changed elsewhere. */
   changed(change: Change): void
@@ -101,14 +101,17 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
     const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
     while (!signal.aborted) {
       try {
+        if (dispatcher.free() <= 0) {
+          await jobs.wait(mostMs, signal)
+          // A turn of the event loop later, so that answers that came together free their slots for one claim.
+          await new Promise((resolve) => setTimeout(resolve, 0))
+          continue
+        }
         if ((await dispatcher.claim()) > 0) {
           idleMs = firstIdleMs
           continue
         }
-        const now = ctx.clock.now()
-        const next = (await ctx.queue.nextDueAt?.(now)) ?? null
-        const untilDue = next === null || next <= now ? Infinity : next - now
-        const rang = await jobs.wait(Math.min(idleMs, untilDue), signal)
+        const rang = await jobs.wait(Math.min(idleMs, await untilDue()), signal)
         idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
       } catch (cause) {
         ctx.log.error('jobs could not be claimed', { cause })
