@@ -7,7 +7,7 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
     // These have a package.json of their own, so that the main install stays light.
-    exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime}/**'],
+    exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime,transactions}/**'],
     // Loaded machines are slow; what hangs is still caught.
     testTimeout: 30_000,
     hookTimeout: 60_000,
