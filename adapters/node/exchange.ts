@@ -5,7 +5,6 @@ import type { Target } from './target.ts'
 import type { Line, Wire } from './wire.ts'
 
 export interface Exchange {
-  readonly target: Target
   readonly method: string
   /** With lower-case names. Those that frame the message are ours and are left out. */
   readonly headers: Readonly<Record<string, string>>
@@ -15,7 +14,13 @@ export interface Exchange {
   readonly signal: AbortSignal
   /** Reading stops when this many bytes of the body have come. */
   readonly maxBytes: number
-  /** What the name of the target waits for, when it does. */
+}
+
+/** What exchanges are made with. */
+export interface Means {
+  readonly wire: Wire
+  readonly bounds: Bounds
+  /** Whether the address of a name is being looked up. */
   readonly isLookingUp: (host: string) => boolean
 }
 
@@ -50,11 +55,14 @@ const maxInformational = 20
 const empty = Buffer.alloc(0)
 
 /** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
-export function exchange(wire: Wire, bounds: Bounds, exchange: Exchange): Promise<Ending> {
-  const { target, method, body, timeoutMs, signal, maxBytes } = exchange
+export function exchange(
+  { wire, bounds, isLookingUp }: Means,
+  target: Target,
+  { method, headers, body, timeoutMs, signal, maxBytes }: Exchange,
+): Promise<Ending> {
   return new Promise((settle) => {
     if (signal.aborted) return settle({ kind: 'aborted' })
-    const call = { target, method, headers: framed(exchange.headers), body, timeoutMs }
+    const call = { target, method, headers: framed(headers), body, timeoutMs }
     const chunks: Buffer[] = []
     let received = 0
     let informational = 0
@@ -148,7 +156,7 @@ export function exchange(wire: Wire, bounds: Bounds, exchange: Exchange): Promis
       if (!visit.isInside() || line === undefined) return 'a free connection'
       const state = line.state()
       if (state === 'connected') return 'headers'
-      if (exchange.isLookingUp(target.host)) return `the lookup of ${target.host}`
+      if (isLookingUp(target.host)) return `the lookup of ${target.host}`
       return state === 'handshaking' ? 'the TLS handshake' : 'a connection'
     }
   })

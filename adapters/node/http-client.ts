@@ -5,13 +5,13 @@ import type { SendRules } from '../../src/contracts/platform.ts'
 import { addressJudge } from '../../src/core/address.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
 import { connectionBounds } from './bounds.ts'
-import { type Ending, type Exchange, exchange } from './exchange.ts'
+import { type Ending, type Exchange, type Means, exchange } from './exchange.ts'
 import { httpWire } from './http-wire.ts'
 import { type Resolve, guardedLookup, rememberNames, resolveNames } from './lookup.ts'
 import { targets } from './target.ts'
 import { proxyTunnel } from './tunnel.ts'
 import { loadUndici, undiciWire } from './undici-wire.ts'
-import type { TlsOptions, Wire } from './wire.ts'
+import type { TlsOptions } from './wire.ts'
 
 export interface GuardedOptions extends SendRules {
   /** A forward proxy, such as `http://user:password@proxy.example:3128`. Default: none. Not on Bun. */
@@ -24,7 +24,7 @@ export interface GuardedOptions extends SendRules {
 
 /** The client below the contract: bytes in, bytes out. */
 export interface Guarded {
-  exchange(url: string, request: Omit<Exchange, 'target' | 'isLookingUp'>): Promise<Ending>
+  exchange(url: string, request: Exchange): Promise<Ending>
   close(): void
   /** Connections open now. */
   readonly connections: number
@@ -43,16 +43,17 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
   const tunnel = proxy === undefined ? null : proxyTunnel({ proxy, tls, resolve, judge })
   const bounds = connectionBounds()
   const wiring = { tls, lookup: guardedLookup(resolve, judge), bounds, tunnel }
-  const slow = httpWire(wiring)
+  const means = { bounds, isLookingUp: resolve.pending }
+  const slow: Means = { ...means, wire: httpWire(wiring) }
   /** Undefined until it is known whether there is one. */
-  let fast: Wire | null | undefined = tunnel === null ? undefined : null
+  let fast: Means | null | undefined = tunnel === null ? undefined : null
   const misfits = new LRUCache<string, true>({ max: 1000 })
   const aimAt = targets(judge)
 
-  async function chooseWire(): Promise<Wire | null> {
+  async function loadFast(): Promise<void> {
     const UndiciClient = await load()
     const onMisfit = (origin: string): void => void misfits.set(origin, true)
-    return (fast ??= UndiciClient === null ? null : undiciWire(UndiciClient, { ...wiring, onMisfit }))
+    fast ??= UndiciClient === null ? null : { ...means, wire: undiciWire(UndiciClient, { ...wiring, onMisfit }) }
   }
 
   return {
@@ -60,14 +61,13 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
       const aim = aimAt(url)
       if (aim.kind === 'denied') return { kind: 'denied', message: aim.message }
       if (aim.kind === 'error') return { kind: 'error', message: aim.message, unreachable: false }
-      const { target } = aim
-      if (fast === undefined) fast = await chooseWire()
-      const wire = fast === null || misfits.has(target.origin) ? slow : fast
-      return await exchange(wire, bounds, { ...request, target, isLookingUp: resolve.pending })
+      if (fast === undefined) await loadFast()
+      const isMisfit = misfits.size > 0 && misfits.has(aim.target.origin)
+      return await exchange(isMisfit ? slow : (fast ?? slow), aim.target, request)
     },
     close() {
-      slow.dropIdle()
-      fast?.dropIdle()
+      slow.wire.dropIdle()
+      fast?.wire.dropIdle()
     },
     get connections() {
       return bounds.connections
