@@ -22,7 +22,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
     } catch (cause) {
       if (cause instanceof PosthornError) {
         // A deleted workspace has no use for its events, and a taken id is ours, stored by a consumer that died.
-        if (cause.code === 'unknown_workspace') return 'done'
+        if (cause.code === 'unknown_workspace' || cause.code === 'unique_violation') return 'done'
         if (cause.code === 'unavailable' || cause.code === 'overloaded') return 'again'
       }
       ctx.log.error(`message ${message.id} could not be stored, try ${message.tries}`, { cause })

@@ -240,6 +240,28 @@ describe('an async source', () => {
     expect(await eventsOf(posthorn)).toHaveLength(1)
   })
 
+  test('loses nothing and doubles nothing when its consumer dies, before it stored the event or after', async () => {
+    for (const storedBefore of [false, true]) {
+      const storage = memory()
+      const errors: string[] = []
+      const logger = { debug() {}, info() {}, warn() {}, error: (message: string) => void errors.push(message) }
+      const posthorn = createTestPosthorn({ storage, logger })
+      await withSource(posthorn, { async: true })
+      const response = await post(posthorn, '{"event_type":"x","data":{"n":1}}')
+      const id = response.headers.get('webhook-event-id')!
+      // A consumer that is no more took the message, and never said that it is done.
+      await storage.inbox.take({ limit: 1, leaseMs: 30_000, now: posthorn.clock.now() })
+      if (storedBefore) await posthorn.events.create('default', { id, event_type: 'x', data: { n: 1 } })
+      await posthorn.advance('29s')
+      expect((await posthorn.status()).event.pending).toBe(1)
+      await posthorn.advance('1s')
+      await posthorn.drain()
+      expect(await eventsOf(posthorn)).toMatchObject([{ id, data: { n: 1 } }])
+      expect((await posthorn.status()).event.pending).toBe(0)
+      expect(errors).toEqual([])
+    }
+  })
+
   test('goes on past a message that cannot be stored, which ends in the dead list', async () => {
     const store = memory()
     const logger = { debug() {}, info() {}, warn() {}, error() {} }
@@ -292,6 +314,14 @@ describe('an inbound plugin', () => {
     })
     const response = await post(posthorn, '{"event_type":"x","data":{}}')
     expect([response.status, await response.json()]).toEqual([500, { message: 'internal error' }])
+    expect(await eventsOf(posthorn)).toHaveLength(0)
+  })
+
+  test('that never answers is given up after half a minute', async () => {
+    const posthorn = await guarded(() => new Promise(() => {}))
+    const answer = post(posthorn, '{"event_type":"x","data":{}}')
+    await posthorn.clock.advance('30s')
+    expect((await answer).status).toBe(500)
     expect(await eventsOf(posthorn)).toHaveLength(0)
   })
 

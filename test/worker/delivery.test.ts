@@ -1,5 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
+import { memory } from '../../adapters/memory/index.ts'
+import { definePlugin } from '../../src/contracts/plugin.ts'
+import { object } from '../../src/schema/leaf.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const url = 'https://shop.test/hooks'
@@ -232,4 +235,64 @@ describe('a manual retry', () => {
     await expect(posthorn.events.retry('default', 'unknown', 'x')).rejects.toMatchObject({ code: 'not_found' })
     await expect(posthorn.events.retry('default', event.id, 'unknown')).rejects.toThrow('endpoint not found')
   })
+})
+
+describe('an outbound plugin', () => {
+  async function changed(outbound: () => unknown, timeout = 5000) {
+    const custom = definePlugin({
+      name: 'custom',
+      sides: ['outbound'],
+      config: object({}),
+      prepare: () => ({ outbound: outbound as never }),
+    })
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const posthorn = createTestPosthorn({ plugins: [custom], logger })
+    const { id } = await withEndpoint(posthorn, { request: { url, timeout } })
+    await posthorn.plugins.create('default', { name: 'custom', endpoint_id: id })
+    await publish(posthorn)
+    return posthorn
+  }
+
+  test('that throws ends the try as PLUGIN_ERROR, which is retried like the rest', async () => {
+    const posthorn = await changed(() => {
+      throw new Error('no such field')
+    })
+    await posthorn.drain()
+    expect(posthorn.deliveries).toHaveLength(0)
+    const [failed, next] = await attemptsOf(posthorn)
+    expect(failed).toMatchObject({
+      status: 'FAILED',
+      error_code: 'PLUGIN_ERROR',
+      error_message: 'no such field',
+      request: null,
+    })
+    expect(next).toMatchObject({ attempt_number: 2, trigger_mode: 'AUTOMATIC' })
+  })
+
+  test('that never settles has the time of the request', async () => {
+    const posthorn = await changed(() => new Promise(() => {}))
+    const ticked = posthorn.tick()
+    await posthorn.clock.advance('5s')
+    await ticked
+    const [failed] = await attemptsOf(posthorn)
+    expect(failed).toMatchObject({ error_code: 'PLUGIN_ERROR', error_message: 'plugins did not finish within 5000 ms' })
+  })
+})
+
+test('an attempt whose plugin is not registered in this process fails with PLUGIN_ERROR, and its row can be listed and deleted', async () => {
+  const storage = memory()
+  const custom = definePlugin({ name: 'custom', sides: ['outbound'], config: object({}), prepare: () => ({}) })
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const there = createTestPosthorn({ storage, plugins: [custom] })
+  const { id } = await withEndpoint(there)
+  await there.plugins.create('default', { name: 'custom', endpoint_id: id })
+
+  const here = createTestPosthorn({ storage, logger })
+  await publish(here)
+  await here.drain()
+  expect((await attemptsOf(here))[0]).toMatchObject({ status: 'FAILED', error_code: 'PLUGIN_ERROR' })
+  const { data } = await here.plugins.list('default')
+  await here.plugins.delete('default', data[0]!.id)
+  await here.advance('60s')
+  expect(here.deliveries).toHaveLength(1)
 })
