@@ -96,7 +96,7 @@ function binaries(): string | null {
 }
 
 /** initdb refuses root, so root runs it as another user. */
-function unprivileged(): { uid: number; gid: number } | null {
+export function unprivileged(): { uid: number; gid: number } | null {
   if (process.getuid?.() !== 0) return null
   for (const name of ['postgres', 'nobody']) {
     try {

@@ -1,0 +1,35 @@
+import { afterAll, describe, expect, test } from 'vitest'
+
+import * as faults from '../faults/postgres-faults.ts'
+import { type Fault, tried } from '../faults/trial.ts'
+import { type OwnPostgres, ownPostgres } from '../support/postgres.ts'
+
+const server: OwnPostgres | null = await ownPostgres({ fsync: 'off', full_page_writes: 'off' })
+const disk = faults.fullDisk()
+if (disk === null) process.stderr.write('SKIPPED: no file system may be mounted here, so none runs full\n')
+
+/** The same at size, with a table of what came of it: `npm run faults -- postgres`. */
+const size = { events: 300, lastsMs: 800, answerMs: 60 }
+
+const told: readonly (readonly [Fault, health: RegExp])[] = [
+  [faults.terminated, /UP$/],
+  [faults.exhausted, /^UP$/],
+  [faults.timeouts, /^UP$/],
+  [faults.serializable, /UP$/],
+  [faults.clocks, /^UP$/],
+  [faults.migrated, /^UP$/],
+  ...(disk === null ? [] : [[disk, /^UP$/] as const]),
+]
+
+describe.skipIf(server === null)('a PostgreSQL in trouble', { timeout: 60_000 }, () => {
+  afterAll(() => server!.stop()) // skipped where it is null
+
+  test.each(told.map(([fault, health]) => ({ name: fault.name, fault, health })))(
+    'loses nothing, settles nothing twice, and recovers by itself: $name',
+    async ({ fault, health }) => {
+      const report = await tried(fault, server!, size)
+      expect(report).toMatchObject({ accepted: size.events, delivered: size.events, settledOnce: size.events })
+      expect(report.health).toMatch(health)
+    },
+  )
+})

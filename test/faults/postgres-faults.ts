@@ -1,0 +1,156 @@
+import { execFileSync } from 'node:child_process'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { postgres, schemaVersion } from '../../adapters/postgres/index.ts'
+import { until } from './report.ts'
+import type { Fault } from './trial.ts'
+
+const patienceMs = 30_000
+
+export const restart: Fault = {
+  name: 'server crashes and comes back',
+  async strike({ server, lastsMs, health, publish }) {
+    await server.crash()
+    publish()
+    await until('health is DOWN', patienceMs, async () => (await health()) === 'DOWN')
+    await sleep(lastsMs)
+    await server.start()
+  },
+}
+
+export const terminated: Fault = {
+  name: 'connections killed at random',
+  async strike({ operator, schema, lastsMs, publish }) {
+    publish()
+    for (const until = Date.now() + lastsMs; Date.now() < until; await sleep(50)) {
+      await operator.query(
+        `select pg_terminate_backend(pid) from (
+           select pid from pg_stat_activity where application_name = $1 order by random() limit 2
+         ) unlucky`,
+        [schema],
+      )
+    }
+  },
+}
+
+export const exhausted: Fault = {
+  name: 'pool exhausted by the host',
+  async strike({ pools, lastsMs, publish }) {
+    publish()
+    const taken = await Promise.all(
+      pools.flatMap((pool) => Array.from({ length: pool.options.max - 1 }, () => pool.connect())),
+    )
+    await sleep(lastsMs)
+    for (const client of taken) client.release()
+  },
+}
+
+export const timeouts: Fault = {
+  name: 'statements time out on a lock',
+  settings: { statement_timeout: '250' },
+  async strike({ operator, schema, lastsMs, publish }) {
+    publish()
+    const client = await operator.connect()
+    await client.query('begin')
+    await client.query(`lock table ${schema}.outcomes, ${schema}.events in access exclusive mode`)
+    await sleep(lastsMs)
+    await client.query('commit')
+    client.release()
+  },
+}
+
+export const serializable: Fault = {
+  name: 'serialization failures',
+  settings: { default_transaction_isolation: 'serializable' },
+  async strike({ lastsMs, publish }) {
+    publish()
+    await sleep(lastsMs)
+  },
+}
+
+export const clocks: Fault = {
+  name: 'clocks ten minutes apart',
+  skewMs: [300_000, -300_000],
+  async strike({ lastsMs, publish }) {
+    publish()
+    await sleep(lastsMs)
+  },
+}
+
+/** What a later version may do to the schema while this one works on it: additions, in one transaction. */
+export const migrated: Fault = {
+  name: 'schema migrated meanwhile',
+  async strike({ operator, schema, lastsMs, publish }) {
+    publish()
+    await operator.query(`do $$ begin
+      alter table ${schema}.events add column region text;
+      alter table ${schema}.attempts add column note text;
+      alter table ${schema}.jobs add column priority smallint not null default 0;
+      create table ${schema}.labels (id text primary key);
+      create index events_region on ${schema}.events (region) where region is not null;
+      insert into ${schema}.migrations (version) values (${schemaVersion + 1});
+    end $$`)
+    // Those that run go on; one of this version that starts now says that it is too old.
+    const refusal = await postgres(operator, { schema })
+      .verify()
+      .then(
+        () => 'none',
+        (error: Error) => error.message,
+      )
+    if (!refusal.includes('newer version')) throw new Error(`an older version was not refused: ${refusal}`)
+    await sleep(lastsMs)
+  },
+}
+
+const diskMiB = 12
+
+/** Tables in a small file system of their own. Null where none may be mounted. */
+export function fullDisk(): Fault | null {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-disk-'))
+  const mount = (options: string) =>
+    execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' })
+  const unmount = () => {
+    execFileSync('umount', ['-l', folder])
+    rmSync(folder, { recursive: true, force: true })
+  }
+  try {
+    mount(`size=${diskMiB}m`)
+  } catch {
+    rmSync(folder, { recursive: true, force: true })
+    return null
+  }
+  process.once('exit', unmount)
+  return {
+    name: 'disk full',
+    bytes: 3000,
+    async prepare({ user }, operator) {
+      if (user !== null) chownSync(folder, user.uid, user.gid)
+      await operator.query(`create tablespace small location '${folder}'`)
+      return { default_tablespace: 'small' }
+    },
+    async strike({ operator, schema, lastsMs, publish, refusals }) {
+      await operator.query(`create table ${schema}.filler (data text) tablespace small`)
+      await operator.query(`alter table ${schema}.filler alter column data set storage external`)
+      const filled = (bytes: number): Promise<boolean> =>
+        operator.query(`insert into ${schema}.filler values (repeat('x', $1))`, [bytes]).then(
+          () => false,
+          (error: { code?: unknown }) => error.code === '53100',
+        )
+      for (const bytes of [1_000_000, 5000]) {
+        await until('the disk is full', patienceMs, async () => await filled(bytes))
+      }
+      const before = refusals()
+      publish()
+      await until('a publisher is refused', patienceMs, () => refusals() > before)
+      await sleep(lastsMs)
+      execFileSync('mount', ['-o', 'remount,size=500m', folder])
+    },
+    async after() {
+      process.off('exit', unmount)
+      unmount()
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { createInterface } from 'node:readline'
+
+import { freePort } from '../support/postgres.ts'
+
+/** A process of the example server, built, on ports of its own. */
+export interface ServerProcess {
+  readonly admin: string
+  readonly status: string
+  /** As a crash would: nothing is finished, nothing is told. */
+  kill(): Promise<void>
+  stop(): Promise<void>
+}
+
+export async function startServer(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
+  const [admin, gateway, status] = [await freePort(), await freePort(), await freePort()]
+  const ports = { PORT_ADMIN: String(admin), PORT_GATEWAY: String(gateway), PORT_STATUS: String(status) }
+  const child: ChildProcess = spawn(process.execPath, ['.build/examples/server.js'], {
+    env: { ...process.env, DENY: '', ...env, ...ports },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const die = (): void => void child.kill('SIGKILL')
+  process.once('exit', die)
+  const exit = once(child, 'exit')
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    process.off('exit', die)
+    child.kill(signal)
+    await exit
+  }
+  await listening(child, String(status))
+  return {
+    admin: `http://127.0.0.1:${admin}`,
+    status: `http://127.0.0.1:${status}`,
+    kill: () => end('SIGKILL'),
+    stop: () => end('SIGTERM'),
+  }
+}
+
+/** Resolves once the server says that it listens on this port, the last of its three. */
+async function listening(child: ChildProcess, port: string): Promise<void> {
+  for await (const line of createInterface(child.stdout!)) if (line.endsWith(port)) return void child.stdout!.resume()
+  throw new Error('the server ended before it listened; was it built?')
+}
