@@ -56,7 +56,8 @@ await delivered
 const { data: events } = await posthorn.events.list('default', { sort: 'id.asc' })
 const { data: attempts } = await posthorn.attempts.list('default', { sort: 'id.asc' })
 console.log('\nevents')
-console.table(events.map(({ id, event_type, data }) => ({ id, event_type, data: JSON.stringify(data) })))
+const texts = await Promise.all(events.map(({ id }) => posthorn.events.raw('default', id)))
+console.table(events.map(({ id, event_type }, i) => ({ id, event_type, data: texts[i] })))
 console.log('attempts')
 console.table(
   attempts.map(({ event_id, attempt_number, status, trigger_mode, response }) => ({
