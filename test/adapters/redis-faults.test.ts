@@ -272,8 +272,20 @@ describe('what a server that cannot serve answers', () => {
   test.for([
     new Error('WRONGTYPE Operation against a key holding the wrong kind of value'),
     new TypeError('Invalid argument type'),
-  ])('what is not understood is passed on as it came: %s', async (error) => {
-    await expect(redis({ call: () => Promise.reject(error) }).ping()).rejects.toBe(error)
+  ])('what is not understood is passed on without the command that a client puts into it: %s', async (error) => {
+    const command = { name: 'EVALSHA', args: ['{"secret":"whsec_"}'] }
+    const ping = redis({ call: () => Promise.reject(Object.assign(error, { command, args: command.args })) }).ping()
+    const { name, message, stack } = error
+    await expect(ping).rejects.toEqual(expect.objectContaining({ name, message, stack }))
+    await expect(ping).rejects.not.toHaveProperty('command')
+    await expect(ping).rejects.not.toHaveProperty('args')
+  })
+
+  test('what is understood keeps its cause, without the command too', async () => {
+    const error = Object.assign(new Error('OOM command not allowed'), { command: { args: ['whsec_'] } })
+    const ping = redis({ call: () => Promise.reject(error) }).ping()
+    await expect(ping).rejects.toHaveProperty('cause.message', error.message)
+    await expect(ping).rejects.not.toHaveProperty('cause.command')
   })
 
   test('an answer that never comes is given up', async () => {
