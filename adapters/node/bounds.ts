@@ -1,6 +1,6 @@
 import { type Gate, gate } from './gate.ts'
 
-export const maxConnections = 2048
+const maxConnections = 2048
 export const maxConnectionsPerOrigin = 512
 
 /** A place among the requests in flight, or in the line for one. */

@@ -4,6 +4,7 @@ import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
 import type { Target } from './target.ts'
+import type { Tunnel } from './tunnel.ts'
 import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs } from './wire.ts'
 
 /** What a connection is made for: the options of the request, as `node:http` hands them to its agent. */
@@ -12,8 +13,13 @@ interface Dial extends http.ClientRequestArgs {
   readonly timeoutMs: number
 }
 
+interface HttpWireOptions extends WireOptions {
+  /** How to dial through a proxy; null dials the target itself. */
+  readonly tunnel: Tunnel | null
+}
+
 /** The wire of `node:http`, which behaves alike on Node, Deno and Bun and can go through a proxy. */
-export function httpWire({ tls, lookup, bounds, tunnel }: WireOptions): Wire {
+export function httpWire({ tls, lookup, bounds, tunnel }: HttpWireOptions): Wire {
   const idle = new Set<Duplex>()
   const connected = new WeakSet<object>()
   const receivedBefore = new WeakMap<object, number>()
@@ -45,8 +51,12 @@ export function httpWire({ tls, lookup, bounds, tunnel }: WireOptions): Wire {
     return Object.assign(agent, {
       getName: (options?: http.ClientRequestArgs) => (options as Dial).target.origin, // every request is made by us
       createConnection(options: http.ClientRequestArgs, done: (error: Error | null, socket?: Duplex) => void) {
+        if (tunnel === null) {
+          const socket = dial(options)! // it answers the socket it made, or throws
+          bounds.opening()
+          return watch(socket)
+        }
         bounds.opening()
-        if (tunnel === null) return watch(dial(options)!) // it answers the socket it made
         tunnel(options as Dial, (error, socket) => {
           if (error !== null) bounds.closed()
           else connected.add(watch(socket))

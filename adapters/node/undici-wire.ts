@@ -8,7 +8,7 @@ import { Failure } from './failure.ts'
 import type { Target } from './target.ts'
 import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs } from './wire.ts'
 
-export interface UndiciWireOptions extends WireOptions {
+interface UndiciWireOptions extends WireOptions {
   /** Called with an origin that undici cannot speak to. */
   readonly onMisfit: (origin: string) => void
 }
@@ -22,16 +22,16 @@ interface Connection extends Line {
 }
 
 /**
- * undici's client, or null where there is none: Bun gives a shim of its own, on Deno `node:http` is as fast, and a bundle may
- * have left it out. The package's main module is not loaded, since that takes the host's `fetch` over.
+ * undici's client, or null where `node:http` does the work: on Bun, which gives a shim of its own for undici, on Deno, and
+ * where a bundle has left it out. The package's main module is not loaded: that would put undici under the host's `fetch`.
  */
 export async function loadUndici(): Promise<typeof Client | null> {
-  if (process.versions['bun'] !== undefined || 'Deno' in globalThis) return null
+  if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) return null
   const loaded = await import('undici/lib/dispatcher/client.js').catch(() => null)
   return loaded?.default ?? null
 }
 
-/** The wire of undici, twice as fast as that of `node:http`. It does not go through a proxy. */
+/** The wire of undici, about twice as fast as that of `node:http`. */
 export function undiciWire(
   UndiciClient: typeof Client,
   { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciWireOptions,
@@ -119,8 +119,9 @@ export function undiciWire(
         const told = listener
         listener = null
         refusal = cause
+        // Two answers that undici refuses to read on: 101, and 100 without a question.
         if (cause.message === 'bad upgrade') {
-          told?.onHeaders(101, []) // undici does not tell them
+          told?.onHeaders(101, [])
           told?.onEnd()
         } else if (cause.message === 'bad response') {
           onMisfit(target.origin)

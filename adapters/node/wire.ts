@@ -2,7 +2,6 @@ import type { LookupFunction } from 'node:net'
 
 import type { Bounds } from './bounds.ts'
 import type { Target } from './target.ts'
-import type { Tunnel } from './tunnel.ts'
 
 /** A private certificate authority, and a client certificate with its key, in PEM. */
 export interface TlsOptions {
@@ -54,8 +53,6 @@ export interface WireOptions {
   /** What sockets ask for the address of a name. */
   readonly lookup: LookupFunction
   readonly bounds: Bounds
-  /** How to dial through a proxy; null dials the target itself. */
-  readonly tunnel: Tunnel | null
 }
 
 /** Receivers close idle connections after 5 s and more; a request that is sent at that moment is lost. */

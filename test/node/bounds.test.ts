@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest'
 
 import { maxConnectionsPerOrigin } from '../../adapters/node/bounds.ts'
 import { gate } from '../../adapters/node/gate.ts'
+import type { Resolve } from '../../adapters/node/lookup.ts'
 import { wires } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
@@ -48,6 +49,29 @@ describe.each(wires)('over %s', (_wire, client) => {
       expect(await send(other.url)).toMatchObject({ kind: 'response' })
       await Promise.all(held)
       await expect.poll(() => sockets.size).toBe(0)
+    })
+
+    test('that came to nothing are not counted', async () => {
+      const { port } = await rawReceiver((socket) => void socket.resume())
+      const resolve: Resolve = async (name) => {
+        if (name === 'missing.test') throw new Error('no')
+        if (name === 'slow.test') await new Promise((later) => setTimeout(later, 300))
+        return [{ address: name === 'denied.test' ? '10.0.0.1' : '127.0.0.1', family: 4 }]
+      }
+      const { http, send } = client({ deny: ['10.0.0.0/8'], resolve })
+      const replies = await Promise.all([
+        send('http://127.0.0.1:1/'),
+        send('http://missing.test/'),
+        send('http://denied.test/'),
+        send('http://slow.test/', { timeoutMs: 50 }),
+        send(`https://hook.test:${port}/`, { timeoutMs: 50 }),
+        send(`http://hook.test:${port}/`, { request: { headers: { 'a b': 'c' } } }),
+      ])
+      expect(replies.map(({ kind }) => kind)).toEqual(['error', 'error', 'denied', 'timeout', 'timeout', 'error'])
+      await expect.poll(() => http.connections).toBe(0)
+      const broken = client({ tls: { ca: 'nonsense', cert: 'nonsense', key: 'nonsense' }, resolve })
+      expect(await broken.send(`https://hook.test:${port}/`)).toMatchObject({ kind: 'error' })
+      expect(broken.http.connections).toBe(0)
     })
 
     test('of a closed client are gone', async () => {
