@@ -1,15 +1,18 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { type Database, number } from './database.ts'
-import { type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from './sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
 const keptMinutes = 10_080
+/** The most small rows of a kind that go at once. */
+const tidied = raw('1000')
 
 /** Removes rows in small statements, each of which leaves a whole: an event goes after its attempts. */
 export async function purge(
-  { run, t }: Database,
+  db: Database,
   { eventsBefore, attemptsBefore, limit }: Parameters<Storage['purge']>[0],
 ): Promise<number> {
+  const { run, t } = db
   let removed = 0
   const left = () => sql`${limit - removed}::int`
   const remove = async (statement: () => Sql): Promise<void> => {
@@ -17,20 +20,23 @@ export async function purge(
     const [row] = await run(statement())
     removed += number(row!['removed']) // a count is one row
   }
+  // Subqueries stand where joins would do, as in queue.ts: the planner then reads by index.
   const attempts = (ids: Sql) => sql`
     with doomed as materialized (${ids}),
-    closed as (delete from ${t.open_attempts} o using doomed d where o.id = d.id),
-    unsaid as (delete from ${t.outcomes} o using doomed d where o.attempt_id = d.id),
-    gone as (delete from ${t.attempts} a using doomed d where a.id = d.id returning a.id)
+    closed as (delete from ${t.open_attempts} where id = any(array(select id from doomed))),
+    unsaid as (delete from ${t.outcomes} where attempt_id = any(array(select id from doomed))),
+    gone as (delete from ${t.attempts} where id = any(array(select id from doomed)) returning id)
     select count(*) as removed from gone`
   /** Whoever adds an attempt to an event holds it locked meanwhile. */
   const events = (ids: Sql) => sql`
     with doomed as materialized (
       select e.id from ${t.events} e
-      where e.id in (${ids}) and not exists (select from ${t.attempts} a where a.event_id = e.id)
+      where e.id = any(array(${ids})) and (select 1 from ${t.attempts} a where a.event_id = e.id limit 1) is null
       for update skip locked
     ),
-    gone as (delete from ${t.events} e using doomed d where e.id = d.id returning e.id, e.workspace, e.unique_id),
+    gone as (
+      delete from ${t.events} where id = any(array(select id from doomed)) returning id, workspace, unique_id
+    ),
     freed as (
       delete from ${t.unique_ids} u using gone g
       where u.workspace = g.workspace and u.unique_id = g.unique_id and u.event_id = g.id
@@ -39,7 +45,9 @@ export async function purge(
 
   const buried = (table: Sql) => sql`
     select x.id from ${t.graves} g
-    cross join lateral (select id from ${table} where workspace = g.workspace limit ${left()}) x limit ${left()}`
+    cross join lateral (
+      select id from ${table} where workspace = g.workspace order by workspace, id limit ${left()}
+    ) x limit ${left()}`
   await remove(() => attempts(buried(t.attempts)))
   await remove(() => events(buried(t.events)))
   // A transaction that began before the deletion may still add to the workspace.
@@ -53,15 +61,15 @@ export async function purge(
       select x.id from ${t.workspaces} w
       cross join lateral (
         select e.id, e.created_at from ${t.events} e
-        where e.workspace = w.key and e.created_at < ${eventsBefore}::bigint and not exists (
-          select from ${t.attempts} a join ${t.open_attempts} o on o.id = a.id where a.event_id = e.id
-        )
+        where e.workspace = w.key and e.created_at < ${eventsBefore}::bigint and (
+          select 1 from ${t.attempts} a join ${t.open_attempts} o on o.id = a.id where a.event_id = e.id limit 1
+        ) is null
         order by e.created_at limit ${left()}
       ) x
       order by x.created_at, x.id limit ${left()}`
     await remove(() =>
       attempts(sql`
-      select a.id from ${t.attempts} a where a.event_id in (${idle()}) limit ${left()}`),
+      select a.id from ${t.attempts} a where a.event_id = any(array(${idle()})) limit ${left()}`),
     )
     await remove(() => events(idle()))
   }
@@ -72,13 +80,34 @@ export async function purge(
       cross join lateral (
         select a.id, a.created_at from ${t.attempts} a
         where a.workspace = w.key and a.created_at < ${attemptsBefore}::bigint
-          and not exists (select from ${t.open_attempts} o where o.id = a.id)
+          and (select 1 from ${t.open_attempts} o where o.id = a.id) is null
         order by a.created_at limit ${left()}
       ) x
       order by x.created_at, x.id limit ${left()}`),
     )
   }
+  if (removed === 0) await tidy(db)
+  return removed
+}
+
+/** Small rows that nothing asks for any more: old counts, and what the queue and the limiter keep of endpoints and sources that are gone. */
+async function tidy({ run, t }: Database): Promise<void> {
   await run(sql`
     delete from ${t.tallies} where minute < (select max(minute) from ${t.tallies}) - ${keptMinutes}::bigint`)
-  return removed
+  await run(sql`
+    delete from ${t.groups} where id = any(array(
+      select g.id from ${t.groups} g
+      where g.next_at is null
+        and not exists (select from ${t.endpoints} e where e.id = g.id)
+        and not exists (select from ${t.hints} h where h.group_id = g.id)
+        and (select 1 from ${t.jobs} j where j.group_id = g.id limit 1) is null
+      limit ${tidied} for update of g skip locked
+    ))`)
+  await run(sql`
+    delete from ${t.limits} where key = any(array(
+      select l.key from ${t.limits} l
+      where not exists (select from ${t.endpoints} e where 'endpoint:' || e.id = l.key)
+        and not exists (select from ${t.sources} s where 'source:' || s.id = l.key)
+      limit ${tidied} for update of l skip locked
+    ))`)
 }

@@ -5,7 +5,7 @@ import { type Fault, tried } from '../faults/trial.ts'
 import { type OwnPostgres, ownPostgres } from '../support/postgres.ts'
 
 const server: OwnPostgres | null = await ownPostgres({ fsync: 'off', full_page_writes: 'off' })
-const disk = faults.fullDisk()
+const disk = faults.fullDisk(12)
 if (disk === null) process.stderr.write('SKIPPED: no file system may be mounted here, so none runs full\n')
 
 /** The same at size, with a table of what came of it: `npm run faults -- postgres`. */

@@ -105,10 +105,8 @@ export const migrated: Fault = {
   },
 }
 
-const diskMiB = 12
-
-/** Tables in a small file system of their own. Null where none may be mounted. */
-export function fullDisk(): Fault | null {
+/** Tables in a small file system of their own, which has to hold more than the fault's events. Null where none may be mounted. */
+export function fullDisk(mebibytes: number): Fault | null {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-disk-'))
   const mount = (options: string) =>
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' })
@@ -117,7 +115,7 @@ export function fullDisk(): Fault | null {
     rmSync(folder, { recursive: true, force: true })
   }
   try {
-    mount(`size=${diskMiB}m`)
+    mount(`size=${mebibytes}m`)
   } catch {
     rmSync(folder, { recursive: true, force: true })
     return null
@@ -146,7 +144,7 @@ export function fullDisk(): Fault | null {
       publish()
       await until('a publisher is refused', patienceMs, () => refusals() > before)
       await sleep(lastsMs)
-      execFileSync('mount', ['-o', 'remount,size=500m', folder])
+      execFileSync('mount', ['-o', 'remount,size=2g', folder])
     },
     async after() {
       process.off('exit', unmount)

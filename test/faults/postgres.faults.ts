@@ -2,13 +2,13 @@
 import { ownPostgres } from '../support/postgres.ts'
 import { killed } from './killing.ts'
 import * as faults from './postgres-faults.ts'
-import { holds, type Report, table } from './report.ts'
+import { holds, type Report, seconds, table } from './report.ts'
 import { tried } from './trial.ts'
 
-const events = 10_000
+const size = { events: 10_000, lastsMs: 4000, answerMs: 20 }
 const server = await ownPostgres({ fsync: 'off', full_page_writes: 'off' })
 if (server === null) throw new Error('PostgreSQL is not installed here')
-const disk = faults.fullDisk()
+const disk = faults.fullDisk(150)
 if (disk === null) console.log('No file system may be mounted here, so none runs full.')
 
 const all = [
@@ -22,19 +22,25 @@ const all = [
   ...(disk === null ? [] : [disk]),
 ]
 const reports: Report[] = []
-for (const fault of all) {
-  console.log(`${fault.name} ...`)
-  reports.push(await tried(fault, server, { events, lastsMs: 6000, answerMs: 20 }))
+let failed = false
+const run = async (name: string, act: () => Promise<Report>): Promise<void> => {
+  const begun = Date.now()
+  try {
+    const report = await act()
+    reports.push(report)
+    failed ||= !holds(report)
+    console.log(`${name}: ${seconds(Date.now() - begun)} s`)
+  } catch (error) {
+    failed = true
+    console.error(`${name}:`, error)
+  }
 }
-console.log('20 kills ...')
-const { shares: _shares, ...killing } = await killed({
-  databaseUrl: server.url,
-  events,
-  kills: 20,
-  everyMs: 1000,
-  answerMs: 100,
+for (const fault of all) await run(fault.name, () => tried(fault, server, size))
+await run('20 kills', async () => {
+  const killing = { databaseUrl: server.url, events: size.events, kills: 20, everyMs: 1000, answerMs: 100 }
+  const { shares: _shares, ...report } = await killed(killing)
+  return report
 })
-reports.push(killing)
 await server.stop()
 console.log(table(reports))
-if (!reports.every(holds)) process.exitCode = 1
+process.exit(failed ? 1 : 0)

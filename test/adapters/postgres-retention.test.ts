@@ -1,0 +1,121 @@
+import { Pool } from 'pg'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
+
+import { attempt, claimAll, endpoint, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { schemasOf } from '../support/postgres.ts'
+
+const url = inject('postgresUrl')
+const enqueue = { enqueue: true }
+const old = { eventsBefore: start, attemptsBefore: null, limit: 1000 }
+
+describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, () => {
+  let pool: Pool
+  let schemas: ReturnType<typeof schemasOf>
+  let opened: Awaited<ReturnType<ReturnType<typeof schemasOf>['open']>>
+  let revision: number
+  beforeAll(() => {
+    // What waits for a lock longer than this was blocked.
+    pool = new Pool({ connectionString: url!, max: 8, statement_timeout: 5000 }) // skipped where it is null
+    schemas = schemasOf(pool)
+  })
+  beforeEach(async () => {
+    opened = await schemas.open({ listen: false })
+    revision = await made(opened.subject, 'w')
+    return () => opened.close()
+  })
+  afterAll(async () => {
+    await schemas.drop()
+    await pool.end()
+  })
+
+  /** Events before `start`, each with one attempt that ended. */
+  const finished = async (names: readonly string[]) => {
+    const { events, attempts } = opened.subject
+    for (let from = 0; from < names.length; from += 500) {
+      const part = names.slice(from, from + 500)
+      const tries = part.map((id) => attempt(`a-${id}`, id))
+      await events.ingest(
+        part.map((id, i) => entry('w', revision, event(id, { created_at: start - 1, unique_id: id }), [tries[i]!])),
+        { enqueue: false },
+      )
+      await attempts.settle(
+        tries.map((one) => settlement('w', one)),
+        { enqueue: false },
+      )
+    }
+  }
+  const count = async (table: string): Promise<number> =>
+    Number((await pool.query(`select count(*) as n from ${opened.schema}.${table}`)).rows[0].n)
+
+  test('two who purge at once take a thousand rows at most at a time, and all of them once', async () => {
+    await finished(Array.from({ length: 3000 }, (_, i) => `e${i}`))
+    const purgeAll = async (): Promise<readonly number[]> => {
+      const removed: number[] = []
+      while (removed.at(-1) !== 0) removed.push(await opened.subject.purge(old))
+      return removed
+    }
+    const removed = (await Promise.all([purgeAll(), purgeAll()])).flat()
+    while ((await opened.subject.purge(old)) > 0);
+    expect(Math.max(...removed)).toBeLessThanOrEqual(1000)
+    for (const table of ['events', 'attempts', 'outcomes', 'unique_ids']) expect(await count(table), table).toBe(0)
+  })
+
+  test('writers do not wait for a purge, not even for one that is not yet committed', async () => {
+    const { subject } = opened
+    await finished(['old1', 'old2'])
+    const tx = await pool.connect()
+    await tx.query('begin')
+    while ((await subject.using(tx).purge(old)) > 0);
+
+    const published = entry('w', revision, event('new', { unique_id: 'new' }), [attempt('a-new', 'new')])
+    expect(await subject.events.ingest([published], enqueue)).toEqual([{ kind: 'stored' }])
+    const [claim] = await claimAll(subject)
+    expect(claim?.id).toBe('a-new')
+    const [delivery] = await subject.attempts.load(['a-new'])
+    const ending = settlement('w', delivery!.attempt, { claim: claim! })
+    expect(await subject.attempts.settle([ending], enqueue)).toEqual([{ settled: true, disabled: false }])
+
+    await tx.query('commit')
+    tx.release()
+    expect((await subject.events.get('w', 'new'))?.id).toBe('new')
+    expect(await subject.events.get('w', 'old1')).toBeNull()
+  })
+
+  test('an event to which a host’s open transaction adds an attempt is passed over, and kept once that commits', async () => {
+    const { subject } = opened
+    await finished(['again', 'gone'])
+    await subject.purge({ eventsBefore: null, attemptsBefore: Number.MAX_SAFE_INTEGER, limit: 1000 })
+    const tx = await pool.connect()
+    await tx.query('begin')
+    await subject.using(tx).attempts.add('w', [attempt('retry', 'again')], enqueue)
+    while ((await subject.purge(old)) > 0);
+    await tx.query('commit')
+    tx.release()
+    while ((await subject.purge(old)) > 0);
+    expect((await subject.events.get('w', 'again'))?.id).toBe('again')
+    expect((await subject.attempts.get('w', 'retry'))?.status).toBe('OPEN')
+    expect(await subject.events.get('w', 'gone')).toBeNull()
+  })
+
+  test('what the queue and the limiter keep of an endpoint goes after it', async () => {
+    const { subject } = opened
+    const limit = { quota: 1, period: 60 }
+    for (const id of ['kept', 'deleted']) await subject.endpoints.insert('w', endpoint(id))
+    const jobs = ['kept', 'deleted'].map((group) => ({ id: `job-${group}`, group, due_at: start }))
+    await subject.queue.add(jobs)
+    await subject.queue.pause([{ group: 'deleted', until: start }])
+    await subject.limiter.take(
+      ['kept', 'deleted'].map((id) => ({ key: `endpoint:${id}`, limit, want: 1 })),
+      start,
+    )
+    await subject.endpoints.delete('w', 'deleted')
+    await subject.purge(old)
+    expect([await count('groups'), await count('limits')], 'while a job is there').toEqual([1, 1])
+
+    await subject.queue.complete(await claimAll(subject))
+    await subject.purge(old)
+    const { rows } = await pool.query(`select id from ${opened.schema}.groups`)
+    expect(rows).toEqual([{ id: 'kept' }])
+    expect(await count('limits')).toBe(1)
+  })
+})
