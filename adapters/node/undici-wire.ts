@@ -63,6 +63,7 @@ export function undiciWire(
     /** What had come on the socket before the call went out; that is less than nothing on a new one. */
     let receivedBefore = -1
     let listener: Listener | null = null
+    /** What undici found wrong with the call that it was given last. */
     let refusal: Error | null = null
 
     const client = new UndiciClient(originOf(target), {
@@ -93,7 +94,7 @@ export function undiciWire(
       },
     })
 
-    /** Undici's, for all calls of the connection: it tells the listener of the moment. */
+    /** What undici calls, one for all calls of the connection: it tells the listener of the moment. */
     const handler = {
       onConnect() {},
       onHeaders(status: number, headers: Buffer[]) {
