@@ -1,5 +1,5 @@
 // What every entry of the package exports beside `createPosthorn`.
-export { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+export { type ErrorCode, type FieldError, type FieldErrors, PosthornError } from './errors.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type {
   Awaitable,
@@ -17,6 +17,7 @@ export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
+export type { Platform } from './contracts/platform.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
 export type {
   AdminOptions,
@@ -29,10 +30,17 @@ export type {
 } from './options.ts'
 export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'
 export type { Handler } from './http/handler.ts'
-export type { Attempt, AttemptRequest, AttemptResponse, AttemptStatus, TriggerMode } from './schema/attempt.ts'
+export type {
+  Attempt,
+  AttemptErrorCode,
+  AttemptRequest,
+  AttemptResponse,
+  AttemptStatus,
+  TriggerMode,
+} from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
-export type { Event, EventInput } from './schema/event.ts'
+export type { Event, EventInput, StoredEvent } from './schema/event.ts'
 export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue } from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
@@ -41,5 +49,20 @@ export type { Metadata, RateLimit } from './schema/shared.ts'
 export type { Source, SourceInput } from './schema/source.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
 export type { Workspace, WorkspaceInput } from './schema/workspace.ts'
-export type { Explanation, PageOf, ReplayInput, ReplayReport } from './services/services.ts'
+export type {
+  AttemptListInput,
+  AttemptService,
+  ConfigService,
+  EndpointService,
+  EventListInput,
+  Explanation,
+  NamedListInput,
+  OwnedListInput,
+  PageOf,
+  PluginListInput,
+  ReplayInput,
+  ReplayReport,
+  ResourceService,
+  WorkspaceService,
+} from './services/services.ts'
 export type { TickReport, Worker } from './worker/worker.ts'

@@ -164,17 +164,17 @@ describe('a project that installed the package', () => {
 describe('what it weighs', () => {
   /**
    * Kilobytes, minified and compressed with brotli, dependencies included. What is loaded on demand is not counted, nor
-   * are peers. `index` holds the memory engine, 7 of them.
+   * are peers. `index` holds the memory engine, 7 of them, and lru-cache and ipaddr.js, 9 together.
    */
   const budgets: Readonly<Record<string, number>> = {
-    index: 50,
+    index: 53,
     client: 3,
     verify: 3,
     otel: 3,
     'event-validation/index': 30,
     'function/index': 15,
     'memory/index': 10,
-    'node/index': 56,
+    'node/index': 59,
     'postgres/index': 20,
     'redis/index': 20,
   }
