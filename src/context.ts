@@ -45,6 +45,8 @@ export interface CompiledConfiguration {
 }
 
 export interface ConfigurationCache {
+  /** The configuration as last seen, if it is at hand. */
+  held(workspaceId: string): CompiledConfiguration | undefined
   /** The configuration as last seen, loaded when it is not there. Null when there is no such workspace. */
   get(workspaceId: string): Promise<CompiledConfiguration | null>
   /** One that is at least as new as `revision`. */

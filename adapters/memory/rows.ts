@@ -47,7 +47,12 @@ export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enq
 /** Replaces an open attempt by how it ended. */
 export function closeAttempt(state: State, kept: KeptAttempt, ended: StoredAttempt): void {
   const { id, scheduled_at, created_at } = kept.attempt
-  kept.attempt = structuredClone(ended)
+  const { request, response } = ended
+  kept.attempt = {
+    ...ended,
+    request: request && { ...request, headers: request.headers && { ...request.headers } },
+    response: response && { ...response, headers: response.headers && { ...response.headers } },
+  }
   remove(state.open, [scheduled_at, id])
   add(state.finished, [created_at, id])
   noLongerOpen(state, kept)

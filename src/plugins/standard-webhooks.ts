@@ -1,8 +1,9 @@
-import { definePlugin, type Outbound, type OutboundContext } from '../contracts/plugin.ts'
+import { type Awaitable, definePlugin, type Outbound, type OutboundContext } from '../contracts/plugin.ts'
 import type { Platform } from '../contracts/platform.ts'
+import { allOf, goOn } from '../core/awaitable.ts'
 import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
 import { base64Of, bytesOf, type Bytes } from '../core/encoding.ts'
-import { bodyBytes, standardContent } from '../core/sign.ts'
+import { standardContent } from '../core/sign.ts'
 import { type StandardKey, standardKey } from '../core/standard-webhooks.ts'
 import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
 
@@ -40,28 +41,30 @@ export const standardWebhooks = definePlugin({
   async prepare({ secrets, envelope }, platform) {
     const signers = await Promise.all(secrets.map((secret) => signer(secret, platform)))
     return {
-      async outbound(request, context) {
+      outbound(request, context) {
         const { event } = context
         const body = envelope ? enveloped(request, context) : request.body
         const timestamp = String(Math.floor(context.now / 1000))
-        const content = standardContent(event.id, timestamp, bodyBytes(body))
-        const signatures = await Promise.all(signers.map((sign) => sign(content)))
-        const headers = {
-          ...request.headers,
-          'webhook-id': event.id,
-          'webhook-timestamp': timestamp,
-          'webhook-signature': signatures.join(' '),
-        }
-        return { ...request, headers, body }
+        const content = standardContent(event.id, timestamp, body ?? '')
+        return goOn(allOf(signers.map((sign) => sign(content))), (signatures) => ({
+          ...request,
+          headers: {
+            ...request.headers,
+            'webhook-id': event.id,
+            'webhook-timestamp': timestamp,
+            'webhook-signature': signatures.join(' '),
+          },
+          body,
+        }))
       },
     }
   },
 })
 
-async function signer(secret: string, platform: Platform): Promise<(content: Bytes) => Promise<string>> {
+async function signer(secret: string, platform: Platform): Promise<(content: Bytes) => Awaitable<string>> {
   const key = signingSecret(secret)
   if (key.kind === 'hmac') {
-    return async (content) => `v1,${base64Of(await platform.hmac('sha-256', key.key, content))}`
+    return (content) => goOn(platform.hmac('sha-256', key.key, content), (mac) => `v1,${base64Of(mac)}`)
   }
   const cryptoKey = await signingKey(key.seed)
   return async (content) => `v1a,${base64Of(await signEd25519(cryptoKey, content))}`

@@ -1,7 +1,8 @@
 import { definePlugin } from '../contracts/plugin.ts'
 import type { Platform } from '../contracts/platform.ts'
+import { goOn } from '../core/awaitable.ts'
 import { bytesOf, hexOf } from '../core/encoding.ts'
-import { bodyBytes, webhookxContent } from '../core/sign.ts'
+import { webhookxContent } from '../core/sign.ts'
 import { object, text } from '../schema/leaf.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
@@ -18,17 +19,19 @@ export const webhookxSignature = definePlugin({
   prepare({ signing_secret }, platform) {
     const key = bytesOf(signing_secret)
     return {
-      async outbound(request, { now, event, attempt }) {
+      outbound(request, { now, event, attempt }) {
         const timestamp = String(Math.floor(now / 1000))
-        const mac = await platform.hmac('sha-256', key, webhookxContent(timestamp, bodyBytes(request.body)))
-        const headers = {
-          ...request.headers,
-          'webhookx-event-id': event.id,
-          'webhookx-delivery-id': attempt.id,
-          'webhookx-timestamp': timestamp,
-          'webhookx-signature': `v1=${hexOf(mac)}`,
-        }
-        return { ...request, headers }
+        const content = webhookxContent(timestamp, request.body ?? '')
+        return goOn(platform.hmac('sha-256', key, content), (mac) => ({
+          ...request,
+          headers: {
+            ...request.headers,
+            'webhookx-event-id': event.id,
+            'webhookx-delivery-id': attempt.id,
+            'webhookx-timestamp': timestamp,
+            'webhookx-signature': `v1=${hexOf(mac)}`,
+          },
+        }))
       },
     }
   },

@@ -73,6 +73,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 
   return {
+    held: (workspaceId) => held.get(workspaceId),
     get,
     fresh,
     async atLeast(workspaceId, revision) {
@@ -92,7 +93,7 @@ export function configurationReader(ctx: Needs): ConfigurationCache {
     const found = await ctx.storage.configuration(workspaceId)
     return found === null ? null : compile(ctx.plugins, found, readyRows(ctx, found, undefined))
   }
-  return { get: read, fresh: read, atLeast: read, forget: () => {} }
+  return { held: () => undefined, get: read, fresh: read, atLeast: read, forget: () => {} }
 }
 
 interface ReadyRow extends ReadyPlugin {

@@ -2,12 +2,12 @@ import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Reply } from '../contracts/http-client.ts'
 import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
-import type { Delivery, Settled, Settlement, StoredAttempt, StoredRequest } from '../contracts/storage.ts'
+import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/storage.ts'
 import type { AttemptEnd } from '../contracts/telemetry.ts'
-import { shownAttempt } from '../core/attempt.ts'
 import { recordHeaders, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
+import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 
@@ -180,7 +180,7 @@ export function deliverService(ctx: Context): Deliver {
       throw new Error(`plugins did not finish within ${timeoutMs} ms`)
     })
     deadline.catch(() => {}) // it also throws when the race is long over
-    return await Promise.race([work, deadline]).finally(() => over.abort())
+    return await Promise.race([work, deadline]).finally(() => over.abort('finished'))
   }
 
   function recordRequest(request: Outbound, event: StoredEvent): StoredRequest {
@@ -224,7 +224,7 @@ export function deliverService(ctx: Context): Deliver {
   function tell(settlement: Settlement, disabled: boolean): void {
     const workspace_id = settlement.workspaceId
     if (settlement.status === 'FAILED') ctx.counters.outboundFailed++
-    const attempt = shownAttempt(endedAttempt(settlement), ctx.clock.now())
+    const attempt = shownEnding(settlement)
     ctx.emit('attempt', { workspace_id, attempt })
     if (settlement.exhausted) ctx.emit('exhausted', { workspace_id, attempt })
     if (disabled) {
@@ -274,17 +274,25 @@ function endOf(sent: Sent | null, seconds: number): AttemptEnd {
   return { status: null, error: canceled ? 'failed' : outcome.kind, seconds }
 }
 
-function endedAttempt(settlement: Settlement): StoredAttempt {
+/** How listeners see an attempt that ended: as lists show it, headers and bodies null. */
+function shownEnding(settlement: Settlement): Attempt {
   const { attempt, request, response } = settlement
   return {
-    ...attempt,
+    id: attempt.id,
+    event_id: attempt.event_id,
+    endpoint_id: attempt.endpoint_id,
     status: settlement.status,
+    attempt_number: attempt.attempt_number,
+    scheduled_at: attempt.scheduled_at,
     attempted_at: settlement.attempted_at,
+    trigger_mode: attempt.trigger_mode,
     exhausted: settlement.exhausted,
     error_code: settlement.error_code,
     error_message: settlement.error_message,
-    request: request === null ? null : { ...request, headers: null, body: null },
-    response: response === null ? null : { ...response, headers: null, body: null },
+    request: request === null ? null : { method: request.method, url: request.url, headers: null, body: null },
+    response:
+      response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null },
+    created_at: attempt.created_at,
     updated_at: settlement.settled_at,
   }
 }

@@ -101,7 +101,7 @@ export function gatherer<Entry, Answer>(options: {
     try {
       return await Promise.race([options.flush(entries), deadline])
     } finally {
-      over.abort()
+      over.abort(answered)
     }
   }
 
@@ -138,4 +138,6 @@ function bytesIn(batch: readonly { readonly bytes: number }[]): number {
   return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
+/** Given as the reason of an abort, so that none is made, with its stack, each time. */
+const answered = 'answered'
 const late = new PosthornError('unavailable', `the storage did not answer within ${deadlineMs} ms`)

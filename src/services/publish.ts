@@ -13,7 +13,8 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
       const { id, event_type, unique_id } = parse(eventInput, shallow(input))
       const data = dataText(input)
       await ctx.catalogue.check(event_type, data)
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
+      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await resolveWorkspace(ctx, workspace)).id
       const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
       return { event, created: kind === 'stored' }
     },

@@ -14,18 +14,20 @@ import { startServers } from './servers.ts'
 const concurrency = 256
 const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
-const events = quick ? 10_000 : 20_000
+const events = 20_000
 const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 
 function posthornOn(engine: Engine): Contender {
   return async (setting) => {
     const { url, events: count } = setting
     const value = JSON.parse(setting.data) as Record<string, unknown>
-    const { posthorn, close } = await openPosthorn(engine, setting, { concurrency, perEndpoint: concurrency })
+    const done = countdown(count)
+    const { posthorn, close } = await openPosthorn(engine, setting, {
+      deliver: { concurrency, perEndpoint: concurrency },
+      settled: done.tell,
+    })
     const endpoint = await posthorn.endpoints.create('default', { request: { url }, events: ['*'] })
     await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
-    const done = countdown(count)
-    posthorn.on('attempt', ({ attempt }) => attempt.status === 'SUCCESSFUL' && done.one())
     await posthorn.start()
     return {
       async work() {

@@ -7,7 +7,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import type { DeliverOptions, Options, Posthorn } from '../../src/public.ts'
+import type { DeliverOptions, Options, Posthorn, Storage } from '../../src/public.ts'
 
 export const engines = ['memory', 'postgres', 'redis', 'postgres + redis'] as const
 export type Engine = (typeof engines)[number]
@@ -29,8 +29,12 @@ export function freshPlace(servers: { readonly postgres: string; readonly redis:
   return { ...servers, schema: `bench_${randomUUID().replaceAll('-', '')}` }
 }
 
-/** An instance on an engine, as a host would make it. */
-export async function openPosthorn(engine: Engine, place: Place, deliver: DeliverOptions = {}): Promise<Opened> {
+/** An instance on an engine, as a host would make it; `settled` is told how many attempts the storage has recorded. */
+export async function openPosthorn(
+  engine: Engine,
+  place: Place,
+  { deliver = {}, settled = () => {} }: { deliver?: DeliverOptions; settled?: (count: number) => void } = {},
+): Promise<Opened> {
   const closing: (() => Promise<unknown>)[] = []
   let storage: Options = {}
   if (engine === 'memory') storage = { storage: memory() }
@@ -55,11 +59,30 @@ export async function openPosthorn(engine: Engine, place: Place, deliver: Delive
       () => pool.end(),
     )
   }
-  const posthorn = createPosthorn({ ...storage, deliver: { allow: ['127.0.0.1'], ...deliver } })
+  const posthorn = createPosthorn({
+    ...storage,
+    storage: watched(storage.storage!, settled),
+    deliver: { allow: ['127.0.0.1'], ...deliver },
+  })
   return {
     posthorn,
     async close() {
       for (const close of closing) await close()
+    },
+  }
+}
+
+function watched(storage: Storage, settled: (count: number) => void): Storage {
+  const { attempts } = storage
+  return {
+    ...storage,
+    attempts: {
+      ...attempts,
+      async settle(settlements, options) {
+        const answers = await attempts.settle(settlements, options)
+        settled(answers.filter((answer) => answer.settled).length)
+        return answers
+      },
     },
   }
 }

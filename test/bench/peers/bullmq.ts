@@ -34,7 +34,7 @@ export const bullmq: Contender = async ({ postgres, redis, url, events, data }) 
     'webhooks',
     async ({ data: event }) => {
       await storeOutcome(pool, event.id, await send(event))
-      done.one()
+      done.tell(1)
     },
     { connection: own[1], concurrency },
   )

@@ -39,7 +39,7 @@ export const graphileWorker: Contender = async ({ postgres, url, events, data })
       async deliver(payload) {
         const event = payload as OwnEvent // as it was added
         await storeOutcome(pool, event.id, await send(event))
-        done.one()
+        done.tell(1)
       },
     },
     noHandleSignals: true,

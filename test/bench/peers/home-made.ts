@@ -104,14 +104,15 @@ export function sender(url: string): (event: OwnEvent) => Promise<Outcome> {
 }
 
 /** Resolves when it was told so many times. */
-export function countdown(count: number): { readonly over: Promise<void>; readonly one: () => void } {
+export function countdown(count: number): { readonly over: Promise<void>; readonly tell: (more: number) => void } {
   let left = count
   let end: () => void
   const over = new Promise<void>((resolve) => (end = resolve))
   return {
     over,
-    one() {
-      if (--left === 0) end()
+    tell(more) {
+      left -= more
+      if (left <= 0) end()
     },
   }
 }

@@ -37,7 +37,7 @@ export const pgBoss: Contender = async ({ postgres, url, events, data }) => {
       await Promise.all(
         jobs.map(async ({ data: event }) => {
           await storeOutcome(pool, event.id, await send(event))
-          done.one()
+          done.tell(1)
         }),
       )
       boss.notifyWorker(ids[i]!)
