@@ -10,6 +10,8 @@ export interface Program {
   ended(): Promise<string>
   /** Asks it to stop, and resolves with its exit code. */
   stop(): Promise<number | null>
+  /** Ends it as `kill -9` does. */
+  kill(): Promise<void>
 }
 
 export function program(
@@ -61,17 +63,21 @@ export function program(
     })
   }
 
+  const end = async (signal: 'SIGTERM' | 'SIGKILL'): Promise<void> => {
+    process.off('exit', kill)
+    if (child.exitCode !== null || child.signalCode !== null) return
+    const exit = once(child, 'exit')
+    child.kill(signal)
+    await exit
+  }
+
   return {
     says: (pattern) => until(() => lines.find((line) => pattern.test(line))),
     ended: () => until(() => (over !== null && !(over instanceof Error) && over.code === 0 ? text() : undefined)),
     async stop() {
-      process.off('exit', kill)
-      if (child.exitCode === null && child.signalCode === null) {
-        const exit = once(child, 'exit')
-        child.kill('SIGTERM')
-        await exit
-      }
+      await end('SIGTERM')
       return child.exitCode
     },
+    kill: () => end('SIGKILL'),
   }
 }
