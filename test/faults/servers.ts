@@ -7,6 +7,7 @@ import { freePort } from '../support/postgres.ts'
 /** A process of the example server, built, on ports of its own. */
 export interface ServerProcess {
   readonly admin: string
+  readonly gateway: string
   readonly status: string
   /** As a crash would: nothing is finished, nothing is told. */
   kill(): Promise<void>
@@ -31,6 +32,7 @@ export async function startServer(env: Readonly<Record<string, string>>): Promis
   await listening(child, String(status))
   return {
     admin: `http://127.0.0.1:${admin}`,
+    gateway: `http://127.0.0.1:${gateway}`,
     status: `http://127.0.0.1:${status}`,
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),
