@@ -7,7 +7,7 @@ type Json = Readonly<Record<string, unknown>>
  */
 export function jsonSchemaOfOpenApi(schema: unknown): unknown {
   if (!isObject(schema)) return schema
-  const answer: Record<string, unknown> = { ...schema }
+  const answer = withBounds(schema)
   for (const keyword of ['not', 'items', 'additionalProperties']) {
     if (keyword in answer) answer[keyword] = jsonSchemaOfOpenApi(answer[keyword])
   }
@@ -22,6 +22,12 @@ export function jsonSchemaOfOpenApi(schema: unknown): unknown {
   }
   // "nullable: true" has a meaning only beside a type (OpenAPI 3.0.3, proposal "Clarify nullable"); an enum still decides.
   if (answer.nullable === true && typeof answer.type === 'string') answer.type = [answer.type, 'null']
+  return answer
+}
+
+/** The flags `exclusiveMinimum` and `exclusiveMaximum` of draft-04 as the bounds that they became. */
+export function withBounds(schema: Json): Record<string, unknown> {
+  const answer = { ...schema }
   bound(answer, 'minimum', 'exclusiveMinimum')
   bound(answer, 'maximum', 'exclusiveMaximum')
   return answer

@@ -86,9 +86,7 @@ describe('event-validation', () => {
       version:
         'value is not one of the allowed values ["draft-04","draft-06","draft-07","draft-2019-09","draft-2020-12","openapi-3.0"]',
     })
-    expect(
-      await refusal(kind, { version: 'draft-07', schemas: { a: '{', b: 5 }, default_schema: '' }),
-    ).toEqual({
+    expect(await refusal(kind, { version: 'draft-07', schemas: { a: '{', b: 5 }, default_schema: '' })).toEqual({
       schemas: { a: 'string doesn\'t match the format "json" (not a valid JSON)', b: 'value must be a string' },
       default_schema: 'string doesn\'t match the format "json" (not a valid JSON)',
     })
@@ -191,6 +189,53 @@ describe('no event costs more than a bounded amount of work', () => {
     const { answer, ms } = await judged({ uniqueItems: true }, numbers)
     expect([answer, ms < bound]).toEqual([true, true])
     expect((await judged({ uniqueItems: true }, [...numbers, 5])).answer).toBe(false)
+  })
+
+  const many = <Item>(count: number, make: (i: number) => Item) => Array.from({ length: count }, (_, i) => make(i))
+  const keyed = (count: number, value: unknown) => Object.fromEntries(many(count, (i) => [`k${i}`, value]))
+  const objects = many(20_000, () => ({}))
+
+  test.each<readonly [what: string, schema: object, data: unknown]>([
+    ['dependencies', { items: { dependentRequired: keyed(20_000, ['z']) } }, objects],
+    ['schemas of dependencies', { items: { dependentSchemas: keyed(20_000, true) } }, objects],
+    ['required names', { items: { anyOf: [{ required: Object.keys(keyed(20_000, 1)) }, {}] } }, objects],
+    ['schemas that are true', { items: { allOf: many(20_000, () => true) } }, objects],
+    ['looks at all items', { allOf: many(5000, () => ({ items: true })) }, many(200_000, () => 1)],
+    ['looks at all keys', { allOf: many(1000, () => ({ additionalProperties: true })) }, keyed(50_000, 1)],
+    ['counts of keys', { allOf: many(5000, () => ({ minProperties: 1 })) }, keyed(50_000, 1)],
+    ['counts of characters', { allOf: many(5000, () => ({ minLength: 1 })) }, 'a'.repeat(1_000_000)],
+  ])('many %s', async (_what, schema, data) => {
+    const { answer, ms } = await judged(schema, data, 'draft-2020-12')
+    expect([answer, ms < 3 * bound]).toEqual([false, true])
+  })
+
+  test('many properties of many objects cost what the objects hold', async () => {
+    const schema = { items: { properties: keyed(20_000, { type: 'integer' }) } }
+    const { answer, ms } = await judged(schema, [...objects, { k7: 1 }])
+    expect([answer, ms < 2 * bound]).toEqual([true, true])
+  })
+
+  test('a large event is no dear one', async () => {
+    const order = { id: 1, name: 'a'.repeat(20), lines: [{ sku: 'x', amount: 2 }] }
+    const line = { properties: { sku: { type: 'string' }, amount: { minimum: 1 } }, required: ['sku'] }
+    const schema = {
+      type: 'array',
+      uniqueItems: false,
+      items: {
+        type: 'object',
+        required: ['id', 'name', 'lines'],
+        properties: { id: { type: 'integer' }, name: { maxLength: 40 }, lines: { items: line, minItems: 1 } },
+        additionalProperties: false,
+      },
+    }
+    expect(
+      (
+        await judged(
+          schema,
+          many(12_000, () => order),
+        )
+      ).answer,
+    ).toBe(true)
   })
 
   test('references that double', async () => {

@@ -3,16 +3,14 @@ import { canonical } from './canonical.ts'
 import { numberFormats } from './format.ts'
 import type { Pattern } from './pattern.ts'
 import { isDocument, type Dialect } from './schema.ts'
-import { refuse, spend, type Work } from './work.ts'
+import { entriesOf, every, refuse, spend, type Work } from './work.ts'
 
 /** Looks at one value for one keyword; tells and answers false when it refuses it. */
-export type Assertion = (value: unknown, work: Work) => boolean
+type Assertion = (value: unknown, work: Work) => boolean
 
 export interface AssertionTools {
   readonly dialect: Dialect
   readonly pattern: (source: string) => Pattern
-  /** Whether any schema asks which parts others looked at. */
-  readonly tracksSeen: boolean
   readonly formats: Readonly<Record<string, (text: string) => boolean>>
 }
 
@@ -39,23 +37,21 @@ export const assertions: Readonly<Record<string, AssertionMaker>> = {
       return (possible && allowed.has(canonical(value, work))) || refuse(work, 'value is not one of the allowed values')
     }
   },
-  const(argument, { dialect }) {
-    if (dialect.draft === 4) return null
+  const(argument) {
     const only = canonical(argument)
     return (value, work) => canonical(value, work) === only || refuse(work, 'value is not the allowed value')
   },
-  multipleOf: ofNumber((value, divisor) => isMultiple(value, divisor), 'number must be a multiple of'),
-  // In draft-04 another keyword has a say: see `draft4Bounds`.
-  maximum: (argument, tools) => (tools.dialect.draft === 4 ? null : atMost(argument, tools)),
-  minimum: (argument, tools) => (tools.dialect.draft === 4 ? null : atLeast(argument, tools)),
+  multipleOf: ofNumber(isMultiple, 'number must be a multiple of'),
+  maximum: ofNumber((value, limit) => value <= limit, 'number must be at most'),
+  minimum: ofNumber((value, limit) => value >= limit, 'number must be at least'),
   exclusiveMaximum: ofNumber((value, limit) => value < limit, 'number must be less than'),
   exclusiveMinimum: ofNumber((value, limit) => value > limit, 'number must be more than'),
-  maxLength: ofLength('string', textLength, (length, limit) => length <= limit, 'maximum string length is'),
-  minLength: ofLength('string', textLength, (length, limit) => length >= limit, 'minimum string length is'),
-  maxItems: ofLength('array', countItems, (count, limit) => count <= limit, 'maximum number of items is'),
-  minItems: ofLength('array', countItems, (count, limit) => count >= limit, 'minimum number of items is'),
-  maxProperties: ofLength('object', countKeys, (count, limit) => count <= limit, 'maximum number of properties is'),
-  minProperties: ofLength('object', countKeys, (count, limit) => count >= limit, 'minimum number of properties is'),
+  maxLength: ofLength('string', (length, limit) => length <= limit, 'maximum string length is'),
+  minLength: ofLength('string', (length, limit) => length >= limit, 'minimum string length is'),
+  maxItems: ofLength('array', (count, limit) => count <= limit, 'maximum number of items is'),
+  minItems: ofLength('array', (count, limit) => count >= limit, 'minimum number of items is'),
+  maxProperties: ofLength('object', (count, limit) => count <= limit, 'maximum number of properties is'),
+  minProperties: ofLength('object', (count, limit) => count >= limit, 'minimum number of properties is'),
   uniqueItems(argument) {
     if (argument !== true) return null
     return (value, work) => {
@@ -70,12 +66,8 @@ export const assertions: Readonly<Record<string, AssertionMaker>> = {
     if (!Array.isArray(argument)) return null
     return (value, work) => !isDocument(value) || hasAll(value, argument as string[], work)
   },
-  dependentRequired(argument, { dialect }) {
-    if (!isDocument(argument) || dialect.draft < 2019) return null
-    const entries = Object.entries(argument) as [string, string[]][]
-    return (value, work) =>
-      !isDocument(value) || entries.every(([name, names]) => !Object.hasOwn(value, name) || hasAll(value, names, work))
-  },
+  dependentRequired,
+  dependencies: dependentRequired,
   pattern(argument, { pattern }) {
     if (typeof argument !== 'string') return null
     const matches = pattern(argument)
@@ -96,65 +88,63 @@ export const assertions: Readonly<Record<string, AssertionMaker>> = {
   },
 }
 
-const atMost = ofNumber((value, limit) => value <= limit, 'number must be at most')
-const atLeast = ofNumber((value, limit) => value >= limit, 'number must be at least')
-
-/** The bounds of draft-04, whose exclusiveness stands beside them. */
-export function draft4Bounds(schema: Readonly<Record<string, unknown>>, tools: AssertionTools): readonly Assertion[] {
-  const most = schema.exclusiveMaximum === true ? assertions.exclusiveMaximum : atMost
-  const least = schema.exclusiveMinimum === true ? assertions.exclusiveMinimum : atLeast
-  return [most?.(schema.maximum, tools), least?.(schema.minimum, tools)].filter(
-    (each) => each !== null && each !== undefined,
-  )
-}
-
-function ofNumber(holds: (value: number, limit: number) => boolean, words: string): AssertionMaker {
-  return (limit) => {
-    if (typeof limit !== 'number') return null
-    return (value, work) => typeof value !== 'number' || holds(value, limit) || refuse(work, `${words} ${limit}`)
+/** Of `dependencies` the entries that are lists of names. */
+function dependentRequired(argument: unknown): Assertion | null {
+  const entries = Object.entries(isDocument(argument) ? argument : {}).filter(([, names]) => Array.isArray(names))
+  if (entries.length === 0) return null
+  return (value, work) => {
+    if (!isDocument(value)) return true
+    spend(work, entries.length / 2)
+    return every(
+      entries,
+      work,
+      ([name, names]) => !Object.hasOwn(value, name) || hasAll(value, names as string[], work),
+    )
   }
 }
 
-function ofLength(
-  type: string,
-  measure: (value: never) => number,
-  holds: (length: number, limit: number) => boolean,
-  words: string,
-): AssertionMaker {
+function ofNumber(holds: (value: number, limit: number, work: Work) => boolean, words: string): AssertionMaker {
   return (limit) => {
     if (typeof limit !== 'number') return null
-    // `type` says that the value is what is measured.
+    return (value, work) => typeof value !== 'number' || holds(value, limit, work) || refuse(work, `${words} ${limit}`)
+  }
+}
+
+function ofLength(type: string, holds: (length: number, limit: number) => boolean, words: string): AssertionMaker {
+  return (limit) => {
+    if (typeof limit !== 'number') return null
     return (value, work) =>
-      typeOf(value) !== type || holds(measure(value as never), limit) || refuse(work, `${words} ${limit}`)
+      typeOf(value) !== type || holds(lengthOf(value, work), limit) || refuse(work, `${words} ${limit}`)
   }
 }
 
-function countItems(items: readonly unknown[]): number {
-  return items.length
-}
-
-function countKeys(object: object): number {
-  return Object.keys(object).length
+/** Characters of a string, items of an array, properties of an object. */
+function lengthOf(value: unknown, work: Work): number {
+  if (Array.isArray(value)) return value.length
+  if (typeof value !== 'string') return entriesOf(value as object, work).length // `ofLength` looked at the type
+  spend(work, value.length / 16)
+  return textLength(value)
 }
 
 function hasAll(value: object, names: readonly string[], work: Work): boolean {
-  spend(work, names.length / 16)
+  spend(work, names.length / 2)
   const missing = names.find((name) => !Object.hasOwn(value, name))
   return missing === undefined || refuse(work, `required property ${JSON.stringify(missing)} is missing`)
 }
 
-export function typeOf(value: unknown): string {
+function typeOf(value: unknown): string {
   if (value === null) return 'null'
   return Array.isArray(value) ? 'array' : typeof value
 }
 
 /** On the decimals as they are written, since 0.3 is no multiple of 0.1 in binary. */
-function isMultiple(value: number, divisor: number): boolean {
+function isMultiple(value: number, divisor: number, work: Work): boolean {
   if (divisor <= 0) return true
   if (Number.isInteger(value) && Number.isInteger(divisor)) return value % divisor === 0
   const [digits, exponent] = decimal(value)
   const [divisorDigits, divisorExponent] = decimal(divisor)
   const lowest = Math.min(exponent, divisorExponent)
+  spend(work, Math.abs(exponent - divisorExponent) / 4)
   return (digits * 10n ** BigInt(exponent - lowest)) % (divisorDigits * 10n ** BigInt(divisorExponent - lowest)) === 0n
 }
 

@@ -6,6 +6,8 @@ export class TooMuchWork extends Error {
   }
 }
 
+type Entry = readonly [key: string, value: unknown]
+
 /** One validation under way. */
 export interface Work {
   /** What may still be done. */
@@ -17,18 +19,21 @@ export interface Work {
   readonly path: (string | number)[]
   /** Reasons told so far; null where none are wanted. */
   readonly reasons: { readonly path: readonly (string | number)[]; readonly reason: string }[] | null
+  /** Those of objects seen so far: objects of many keys are slow to list. */
+  readonly entries: WeakMap<object, readonly Entry[]>
   /** Above 0 while a failure is no failure of the whole. */
   quiet: number
 }
 
-// A step is about 50 ns: an event costs about 100 ms at the very most.
+// A step is about 50 ns: an event costs about 100 ms at the very most, a few times that on a busy machine.
 const maxSteps = 2_000_000
 // Each level takes a few frames of the stack, of which there are about ten thousand.
 const maxDepth = 1500
 const maxReasons = 20
 
 export function beginWork(wantsReasons: boolean): Work {
-  return { steps: maxSteps, depth: 0, scope: [], path: [], reasons: wantsReasons ? [] : null, quiet: 0 }
+  const reasons = wantsReasons ? [] : null
+  return { steps: maxSteps, depth: 0, scope: [], path: [], reasons, entries: new WeakMap(), quiet: 0 }
 }
 
 /** Counts work done. */
@@ -37,10 +42,32 @@ export function spend(work: Work, steps: number): void {
   if (work.steps < 0) throw new TooMuchWork()
 }
 
+/** The entries of an object, paid for. */
+export function entriesOf(object: object, work: Work): readonly Entry[] {
+  let entries = work.entries.get(object)
+  if (entries === undefined) {
+    entries = Object.entries(object)
+    work.entries.set(object, entries)
+  }
+  spend(work, entries.length)
+  return entries
+}
+
 /** Goes one level down. */
 export function descend(work: Work): void {
   spend(work, 1)
   if (++work.depth > maxDepth) throw new TooMuchWork()
+}
+
+/** Whether all hold. Goes on after the first that does not only where reasons are wanted. */
+export function every<Item>(items: Iterable<Item>, work: Work, holds: (item: Item) => boolean): boolean {
+  let accepted = true
+  for (const item of items) {
+    if (holds(item)) continue
+    accepted = false
+    if (work.reasons === null || work.quiet > 0) break
+  }
+  return accepted
 }
 
 /** Tells why the value looked at is refused; always false. */
