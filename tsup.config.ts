@@ -1,4 +1,4 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { readdirSync } from 'node:fs'
 
 import { defineConfig, type Options } from 'tsup'
 
@@ -30,7 +30,7 @@ export default defineConfig([
   {
     ...shared,
     name: 'package',
-    entry: Object.fromEntries(Object.entries(entries).filter(([, source]) => existsSync(source))),
+    entry: { ...entries },
     outDir: 'dist',
     external: [/^node:/],
     treeshake: true,

@@ -7,7 +7,7 @@ import { roomFunctions } from './room-script.ts'
 import { run, script } from './scripts.ts'
 
 /** The fields of a configuration row that make what is handed out. */
-export const rowFields = ['revision', 'row', 'disabled_at'] as const
+const rowFields = ['revision', 'row', 'disabled_at'] as const
 
 /** ARGV: workspace, collection, id. Answers the fields, or nothing. */
 const get = script(

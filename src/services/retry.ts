@@ -28,7 +28,7 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
 }
 
 /** An attempt as storage holds it before it is made. */
-export function openAttempt(attempt: NewAttempt): StoredAttempt {
+function openAttempt(attempt: NewAttempt): StoredAttempt {
   return {
     ...attempt,
     status: 'OPEN',
