@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 
 const pageSize = 500
-const graceMs = 5_000
+/** With a page a second, an attempt whose job was never added is found within five seconds. */
+const graceMs = 4_000
 
 /** Puts overdue attempts back into the queue, a page at a time, going on where it stopped: whatever a crash or a lost queue left out. */
 export interface Sweep {
