@@ -119,6 +119,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
             ...within(raw('o.attempted_at'), query.attempted_at),
           ]),
           id: raw('a.id'),
+          sameIds: finished ? [raw('o.attempt_id')] : status === 'OPEN' ? [raw('open.id')] : [],
         },
         query,
         attemptOf,

@@ -1,7 +1,7 @@
 import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, numberOrNull } from './database.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import { all, nothing, raw, type Sql, sql } from './sql.ts'
 
 export interface Listing {
   readonly columns: Sql
@@ -10,6 +10,8 @@ export interface Listing {
   readonly where: Sql
   /** The column of the id, by which the page is ordered. */
   readonly id: Sql
+  /** Columns that equal it by a join: bounded like it, so that no table is read from its end up to a page in its midst. */
+  readonly sameIds?: readonly Sql[]
   /** What a row counts towards `maxBytes`. */
   readonly size?: Sql
 }
@@ -18,7 +20,7 @@ type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descendin
 /** One page of a listing, with what stands around it, in one statement. Offset pages cost a count of all that is listed. */
 export async function pageOf<Shown>(
   { ask }: Database,
-  { columns, from, where, id, size }: Listing,
+  { columns, from, where, id, sameIds = [], size }: Listing,
   query: Window,
   show: (row: Row) => Shown,
 ): Promise<Page<Shown>> {
@@ -26,8 +28,9 @@ export async function pageOf<Shown>(
   // Towards `before` the nearest rows count, so the walk goes the other way.
   const upwards = page === null && before !== null ? descending : !descending
   const start = page === null ? (before ?? after) : null
-  const beyond =
-    start === null ? nothing : upwards ? sql` and ${id} > ${start}::text` : sql` and ${id} < ${start}::text`
+  const past = (bound: Sql, upwards: boolean): Sql =>
+    all([id, ...sameIds].map((column) => (upwards ? sql`${column} > ${bound}` : sql`${column} < ${bound}`)))
+  const beyond = start === null ? nothing : sql` and ${past(sql`${start}::text`, upwards)}`
   const direction = raw(upwards ? 'asc' : 'desc')
   const offset = page === null ? 0 : (page - 1) * limit
 
@@ -47,8 +50,8 @@ export async function pageOf<Shown>(
     select page.*, around.*
     from (
       select ${page === null ? raw('null::bigint') : sql`(select count(*) from ${from} where ${where})`} as total_rows,
-        ${neighbour(sql`${id} < (select min(id) from page)`, 'desc')} as rows_below,
-        ${neighbour(sql`${id} > (select max(id) from page)`, 'asc')} as rows_above
+        ${neighbour(past(raw('(select min(id) from page)'), false), 'desc')} as rows_below,
+        ${neighbour(past(raw('(select max(id) from page)'), true), 'asc')} as rows_above
     ) around
     left join page on true
     order by page.id ${raw(descending ? 'desc' : 'asc')}`)

@@ -23,9 +23,12 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     await pool.end()
   })
 
-  test.each(operations)('$name reads by index', async (operation) => {
+  test.each(operations)('$name reads by index, and not much more than it answers', async (operation) => {
     const plans = await plansOf(pool, schema, operation, revision)
     expect(plans.length).toBeGreaterThan(0)
-    for (const { whole, text } of plans) expect(whole, text).toEqual([])
+    for (const { whole, mostRows, text } of plans) {
+      expect(whole, text).toEqual([])
+      expect(mostRows, text).toBeLessThan(3000)
+    }
   })
 })

@@ -15,6 +15,8 @@ export interface Plan {
   readonly text: string
   /** Large tables that were read as a whole. */
   readonly whole: readonly string[]
+  /** The most rows that one step came upon, those that it passed over included. */
+  readonly mostRows: number
   readonly ms: number
 }
 
@@ -76,8 +78,16 @@ function planOf(text: string): Plan {
   return {
     text,
     whole: large.filter((table) => new RegExp(`Seq Scan on ${table}\\b`).test(text)),
+    mostRows: Math.max(
+      0,
+      ...[...text.matchAll(/actual .*rows=(\d+) loops=(\d+)|Removed by Filter: (\d+)/g)].map(rowsOf),
+    ),
     ms: Number(/Execution Time: ([\d.]+)/.exec(text)?.[1] ?? 0),
   }
+}
+
+function rowsOf([, rows = '0', loops = '1', passedOver = '0']: RegExpMatchArray): number {
+  return Number(rows) * Number(loops) + Number(passedOver)
 }
 
 const page = { ...everything, limit: 20, page: null, descending: true }
