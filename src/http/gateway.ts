@@ -1,4 +1,4 @@
-import type { CompiledConfiguration, Context } from '../context.ts'
+import type { CompiledConfiguration, Context, ReadyPlugin } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import type { Inbound, InboundContext } from '../contracts/plugin.ts'
 import type { Route } from '../contracts/storage.ts'
@@ -9,6 +9,7 @@ import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { inTime } from '../services/in-time.ts'
 import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
@@ -168,7 +169,8 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       if (prepared.inbound === undefined) continue
       try {
         const result = prepared.inbound(current, context)
-        const answer = result instanceof Promise ? await inTime(result, plugin.row.name) : result
+        const answer =
+          result instanceof Promise ? await inTime(ctx.clock, pluginDeadlineMs, result, () => stalled(plugin)) : result
         if (answer instanceof Response) return answer
         current = answer
       } catch (cause) {
@@ -187,15 +189,6 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     return internalError()
   }
 
-  async function inTime<T>(work: Promise<T>, name: string): Promise<T> {
-    const over = new AbortController()
-    const deadline = ctx.clock.sleep(pluginDeadlineMs, over.signal).then((): T => {
-      throw new Error(`plugin '${name}' did not answer within ${pluginDeadlineMs} ms`)
-    })
-    deadline.catch(() => {}) // it also throws when the race is long over
-    return await Promise.race([work, deadline]).finally(() => over.abort())
-  }
-
   function failed(response: Response): Response {
     if (failures.has(response.status)) ctx.counters.inboundFailed++
     return response
@@ -211,6 +204,10 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       }
     },
   }
+}
+
+function stalled({ row }: ReadyPlugin): Error {
+  return new Error(`plugin '${row.name}' did not answer within ${pluginDeadlineMs} ms`)
 }
 
 function servedBy(

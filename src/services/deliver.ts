@@ -10,9 +10,9 @@ import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
-
 import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
+import { inTime } from './in-time.ts'
 import { jobOf } from './ingest.ts'
 import { runOutbound } from './outbound.ts'
 
@@ -125,8 +125,10 @@ export function deliverService(ctx: Context): Deliver {
       if (trace !== null) request = { ...request, headers: { ...request.headers, traceparent: trace } }
     } catch (cause) {
       if (signal.aborted) return null
-      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed`, { attempt: loaded.delivery.attempt.id, cause })
-      return { outcome: { kind: 'plugin_error', message: pluginMessage(cause) }, startedAt, unresponsive: false }
+      const message = pluginMessage(cause)
+      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: loaded.delivery.attempt.id })
+      ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
+      return { outcome: { kind: 'plugin_error', message }, startedAt, unresponsive: false }
     }
 
     const sentAt = ctx.clock.now()
@@ -167,20 +169,12 @@ export function deliverService(ctx: Context): Deliver {
       endpoint,
     }
     const running = runOutbound(plugins, base, context)
-    const changed = running instanceof Promise ? await inTime(running, timeoutMs) : running
+    // A plugin that never settles may not hold a slot for ever: it has the time the request would have.
+    const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
+    const changed = running instanceof Promise ? await inTime(ctx.clock, timeoutMs, running, late) : running
     const problem = requestProblem(changed)
     if (problem !== null) throw new Error(problem)
     return identified(changed, event, loaded.delivery.attempt)
-  }
-
-  /** A plugin that never settles may not hold a slot for ever: it has the time the request would have. */
-  async function inTime<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
-    const over = new AbortController()
-    const deadline = ctx.clock.sleep(timeoutMs, over.signal).then((): T => {
-      throw new Error(`plugins did not finish within ${timeoutMs} ms`)
-    })
-    deadline.catch(() => {}) // it also throws when the race is long over
-    return await Promise.race([work, deadline]).finally(() => over.abort('finished'))
   }
 
   function recordRequest(request: Outbound, event: StoredEvent): StoredRequest {

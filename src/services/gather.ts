@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { PosthornError } from '../errors.ts'
+import { inTime } from './in-time.ts'
 
 const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024
@@ -92,17 +93,8 @@ export function gatherer<Entry, Answer>(options: {
     }
   }
 
-  async function flushInTime(entries: readonly Entry[]): Promise<readonly Answer[]> {
-    const over = new AbortController()
-    const deadline = options.clock.sleep(deadlineMs, over.signal).then(() => {
-      if (!over.signal.aborted) throw late
-      return []
-    })
-    try {
-      return await Promise.race([options.flush(entries), deadline])
-    } finally {
-      over.abort(answered)
-    }
+  function flushInTime(entries: readonly Entry[]): Promise<readonly Answer[]> {
+    return inTime(options.clock, deadlineMs, options.flush(entries), () => late)
   }
 
   return {
@@ -138,6 +130,4 @@ function bytesIn(batch: readonly { readonly bytes: number }[]): number {
   return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-/** Given as the reason of an abort, so that none is made, with its stack, each time. */
-const answered = 'answered'
 const late = new PosthornError('unavailable', `the storage did not answer within ${deadlineMs} ms`)

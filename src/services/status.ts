@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { durationText, sizeText } from '../core/duration.ts'
 import { PosthornError } from '../errors.ts'
 import type { ComponentHealth } from '../schema/status.ts'
+import { inTime } from './in-time.ts'
 import type { Services } from './services.ts'
 
 const deadlineMs = 5_000
@@ -54,7 +55,7 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
 
   async function component(probe: () => Promise<unknown>): Promise<ComponentHealth> {
     try {
-      await inTime(ctx, probe)
+      await inTime(ctx.clock, deadlineMs, probe(), () => late)
       return { status: 'UP' }
     } catch (cause) {
       ctx.log.warn('a component is down', { cause })
@@ -67,7 +68,8 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
 /** What the parts behind this instance tell at the moment; null where one fails or does not answer in time. */
 export async function figures(ctx: Context) {
   const now = ctx.clock.now()
-  const known = async <Answer>(ask: () => Promise<Answer>) => await inTime(ctx, ask).catch(() => null)
+  const known = async <Answer>(ask: () => Promise<Answer>) =>
+    await inTime(ctx.clock, deadlineMs, ask(), () => late).catch(() => null)
   const [connections, queue, pending] = await Promise.all([
     known(() => ctx.storage.stats()),
     known(() => ctx.queue.stats(now)),
@@ -81,15 +83,6 @@ export async function figures(ctx: Context) {
 }
 
 const late = new PosthornError('unavailable', 'no answer in time')
-
-async function inTime<Answer>(ctx: Context, ask: () => Promise<Answer>): Promise<Answer> {
-  const over = new AbortController()
-  const deadline = ctx.clock.sleep(deadlineMs, over.signal).then((): Answer => {
-    throw late
-  })
-  deadline.catch(() => {}) // it also throws when the race is long over
-  return await Promise.race([ask(), deadline]).finally(() => over.abort())
-}
 
 function backlogSeconds(oldestDueAt: number | null, now: number): number {
   return oldestDueAt === null ? 0 : Math.max(0, Math.floor((now - oldestDueAt) / 1000))
