@@ -64,6 +64,41 @@ export const upkeepCases: Contract<Storage> = [
     equal((await storage.attempts.list('w', everything)).total, 0, 'attempts')
   }),
 
+  promise('purge beside writers takes no event to which an attempt is added at that moment', async (storage) => {
+    const names = Array.from({ length: 60 }, (_, i) => `e${10 + i}`)
+    const tries = names.map((id) => attempt(`${id}a`, id))
+    await filled(
+      storage,
+      names.map((id) => event(id)),
+      tries,
+    )
+    await storage.attempts.settle(
+      tries.map((one) => settlement('w', one)),
+      plain,
+    )
+    const purgeAll = async (): Promise<void> => {
+      while ((await storage.purge({ eventsBefore: start + 1, attemptsBefore: null, limit: 20 })) > 0);
+    }
+    const again = names.map((id) => attempt(`${id}b`, id))
+    const [added] = await Promise.all([
+      Promise.all(again.map(async (one) => (await storage.attempts.add('w', [one], plain))[0] === true)),
+      purgeAll(),
+    ])
+    await purgeAll()
+    const open = again.filter((_, i) => added[i])
+    const deliveries = await storage.attempts.load(again.map(({ id }) => id))
+    equal(
+      deliveries.map((delivery) => [delivery.attempt.id, delivery.event?.id]),
+      open.map((one) => [one.id, one.event_id]),
+      'open attempts with their events',
+    )
+    equal(
+      ids((await storage.events.list('w', everything)).rows),
+      open.map((one) => one.event_id),
+      'events',
+    )
+  }),
+
   promise('purge removes what deleted workspaces left, and nothing of others', async (storage) => {
     await filled(storage, [event('a', { unique_id: 'u' }), event('b')], [attempt('t', 'a'), attempt('u', 'b')])
     await storage.workspaces.delete('w')
