@@ -1,5 +1,5 @@
 import { Pool } from 'pg'
-import { afterAll, beforeAll, beforeEach, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
@@ -12,9 +12,10 @@ import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } 
 const url = inject('postgresUrl')
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
-describeRedis('a transaction on PostgreSQL with the queue on Redis', () => {
-  if (url === null) return void test.skip('there is no PostgreSQL')
-  const pool = new Pool({ connectionString: url, max: 5 })
+const suite = url === null ? describe.skip : describeRedis
+
+suite('a transaction on PostgreSQL with the queue on Redis', () => {
+  const pool = new Pool({ connectionString: url ?? '', max: 5 })
   const schemas = schemasOf(pool)
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let connected: TestClient
