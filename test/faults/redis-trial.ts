@@ -125,11 +125,12 @@ async function post(url: string, body: object): Promise<string | null> {
 }
 
 async function isSettled({ admin, status }: ServerProcess): Promise<boolean> {
-  const open = await Promise.all(
-    ['QUEUED', 'INIT'].map(async (wanted) => (await page(`${admin}/attempts?limit=1&status=${wanted}`)).data.length),
-  )
   const { event } = (await (await fetch(status)).json()) as { event: { pending: number } }
-  return event.pending + open[0]! + open[1]! === 0
+  if (event.pending > 0) return false
+  for (const wanted of ['QUEUED', 'INIT']) {
+    if ((await page(`${admin}/attempts?limit=1&status=${wanted}`)).data.length > 0) return false
+  }
+  return true
 }
 
 interface Page {
