@@ -5,7 +5,8 @@ import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
 import { type Bell, bell } from './bell.ts'
 
 export const leaseMs = 30_000
-const mostClaims = 500
+/** The most jobs that one claim takes. */
+export const mostClaims = 500
 const mostSuspects = 2000
 const settleAgainMs = 1000
 const complainEveryMs = 60_000

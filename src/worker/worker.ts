@@ -6,7 +6,7 @@ import type { Deliver } from '../services/deliver.ts'
 import type { Ingest } from '../services/ingest.ts'
 import { type Bell, bell } from './bell.ts'
 import { consumer } from './consume.ts'
-import { dispatch, leaseMs } from './dispatch.ts'
+import { dispatch, leaseMs, mostClaims } from './dispatch.ts'
 import { maintenance, minuteMs } from './maintain.ts'
 import { sweep } from './sweep.ts'
 
@@ -107,10 +107,11 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
           await new Promise((resolve) => setTimeout(resolve, 0))
           continue
         }
-        if ((await dispatcher.claim()) > 0) {
-          idleMs = firstIdleMs
-          continue
-        }
+        const wanted = dispatcher.free()
+        const claimed = await dispatcher.claim()
+        if (claimed > 0) idleMs = firstIdleMs
+        // Fewer than were asked for were all there are.
+        if (claimed >= Math.min(wanted, mostClaims)) continue
         const rang = await jobs.wait(Math.min(idleMs, await untilDue()), signal)
         idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
       } catch (cause) {
