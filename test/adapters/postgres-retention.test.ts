@@ -1,6 +1,8 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
+import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
+import { postgres } from '../../adapters/postgres/index.ts'
 import { attempt, claimAll, endpoint, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { schemasOf } from '../support/postgres.ts'
 
@@ -95,6 +97,22 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     expect((await subject.events.get('w', 'again'))?.id).toBe('again')
     expect((await subject.attempts.get('w', 'retry'))?.status).toBe('OPEN')
     expect(await subject.events.get('w', 'gone')).toBeNull()
+  })
+
+  test('a purge goes on when an attempt was added between its look at an event and its lock', async () => {
+    await finished(['e1', 'e2'])
+    let races = 1
+    const racing: PostgresClient = {
+      query(text, values) {
+        if (races === 0 || !text.includes('for update skip locked')) return pool.query<Row>(text, values)
+        races--
+        throw Object.assign(new Error('violates foreign key constraint "attempts_event_id_fkey"'), { code: '23503' })
+      },
+    }
+    const storage = postgres(racing, { schema: opened.schema })
+    while ((await storage.purge(old)) > 0);
+    expect(races).toBe(0)
+    expect(await count('events')).toBe(0)
   })
 
   test('what the queue and the limiter keep of an endpoint goes after it', async () => {
