@@ -127,17 +127,23 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     ...outer,
     storage,
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
-    configuration: configurationReader({ storage, plugins: outer.plugins, platform: outer.platform, log: outer.log }),
+    configuration: configurationReader({ ...outer, storage }, outer.configuration),
     gathers: false,
     enqueueing: () => ({ enqueue: outer.ownQueue }), // no worker of this process hears of the commit
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }
-  const bound = functions(composeServices(ctx).services)
+  const all = functions(composeServices(ctx).services)
+  const bound = { ...all, endpoints: { ...all.endpoints, test: noRequests } }
   return {
     ...(outer.settings.requireTransaction ? guarded(bound, storage) : bound),
     committed: async () => outer.enqueued(added.splice(0)),
   }
+}
+
+/** A host's transaction is not held open for the time that a receiver takes. */
+async function noRequests(): Promise<never> {
+  throw new PosthornError('forbidden', 'no request is made inside a transaction')
 }
 
 /** Refuses every call on a handle that is outside a transaction, before it writes anything. */

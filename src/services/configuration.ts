@@ -87,13 +87,22 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 }
 
-/** The same reads without memory, for a handle inside the host's transaction, where nothing may be shared. */
-export function configurationReader(ctx: Needs): ConfigurationCache {
+/**
+ * For a handle inside the host's transaction: what it reads itself it does not keep, since nobody else may see it. What is
+ * `known` outside serves as a first guess, for storing an event tells when its revision is not the transaction's.
+ */
+export function configurationReader(ctx: Needs, known: ConfigurationCache): ConfigurationCache {
   const read = async (workspaceId: string) => {
     const found = await ctx.storage.configuration(workspaceId)
     return found === null ? null : compile(ctx.plugins, found, readyRows(ctx, found, undefined))
   }
-  return { held: () => undefined, get: read, fresh: read, atLeast: read, forget: () => {} }
+  return {
+    held: known.held,
+    get: async (workspaceId) => known.held(workspaceId) ?? (await read(workspaceId)),
+    fresh: read,
+    atLeast: read,
+    forget: () => {},
+  }
 }
 
 interface ReadyRow extends ReadyPlugin {

@@ -190,6 +190,39 @@ export function transactionSuite(host: Host): void {
       await posthorn.sources.delete('default', 'source')
     })
 
+    test('an event is matched as the transaction sees the configuration, and nobody else does', async () => {
+      await posthorn.events.create('default', order(++orders)) // so that the configuration is known outside
+      await posthorn.drain()
+      sent.length = 0
+      const urls = async (eventId: string) => {
+        const { data } = await posthorn.attempts.list('default', { event_id: eventId })
+        return data.map(({ endpoint_id }) => endpoint_id).toSorted()
+      }
+      const made: string[] = []
+      const failing = inside(async (bound) => {
+        await bound.endpoints.create('default', { id: 'never', request: { url: 'https://never.test/' }, events: ['*'] })
+        await bound.events.create('default', order(++orders))
+        made.push((await posthorn.events.create('default', order(++orders))).id)
+        throw new Error('the host gives up')
+      })
+      await expect(failing).rejects.toThrow('the host gives up')
+      await inside(async (bound) => {
+        await bound.endpoints.create('default', { id: 'more', request: { url: 'https://more.test/' }, events: ['*'] })
+        made.push((await bound.events.create('default', order(++orders))).id)
+        made.push((await posthorn.events.create('default', order(++orders))).id)
+      })
+      made.push((await posthorn.events.create('default', order(++orders))).id)
+      expect(await Promise.all(made.map(urls))).toEqual([['shop'], ['more', 'shop'], ['shop'], ['more', 'shop']])
+      await posthorn.endpoints.delete('default', 'more')
+    })
+
+    test('no request is made in it', async () => {
+      await inside(async (bound) => {
+        await expect(bound.endpoints.test('default', 'shop')).rejects.toMatchObject({ code: 'forbidden' })
+        expect(sent).toEqual([])
+      })
+    })
+
     test('requireTransaction refuses a handle that is in none, before anything is written', async () => {
       const before = await posthorn.events.list('default', {})
       const outside = guarded.using(opened.outside).events.create('default', order(0))
