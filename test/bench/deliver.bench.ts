@@ -14,7 +14,7 @@ import { startServers } from './servers.ts'
 const concurrency = 256
 const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
-const events = quick ? 8000 : 20_000
+const events = quick ? 4000 : 20_000
 const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 
 function posthornOn(engine: Engine): Contender {

@@ -13,7 +13,8 @@ const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const posthorn = createPosthorn({ logger: quiet, plugins: [eventValidation(), functionPlugin()] })
-const server = createServer(getRequestListener(posthorn.gateway.fetch, { overrideGlobalObjects: false }))
+const listener = getRequestListener(posthorn.gateway.fetch, { overrideGlobalObjects: false })
+const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
 await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
 const { port } = server.address() as AddressInfo
 
@@ -22,7 +23,7 @@ const order = {
   required: ['id'],
   properties: { id: { type: 'integer' }, note: { pattern: '^[a-z ]*$' } },
 }
-const plugins: Readonly<Record<string, { name: string; config: object } | null>> = {
+const plugins: Readonly<Record<string, { name: string; config: Record<string, unknown> } | null>> = {
   plain: null,
   loop: { name: 'function', config: { function: 'function handle() { for (;;); }' } },
   map: {

@@ -1,60 +1,80 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Redis } from 'ioredis'
+import { Client } from 'pg'
 
-import { memory } from '../../adapters/memory/index.ts'
-import { createPosthorn } from '../../adapters/node/index.ts'
-import { redis, type RedisClient } from '../../adapters/redis/index.ts'
-import type { Options } from '../../src/public.ts'
-import { clients, startRedis } from '../support/redis.ts'
+import { type Contender, isRun, machine, type Run, runApart, say, table } from './compare.ts'
+import { engines, freshPlace, openPosthorn } from './engines.ts'
+import { startServers } from './servers.ts'
 
-// What an instance that has nothing to do asks of Redis: commands of its connections as MONITOR shows them, without those
-// that scripts call inside the server.
+// What a started worker asks of its engine, and of the processor, while nothing is due.
 
-const settleMs = 25_000
-const countMs = 60_000
-const mostPerSecond = 1
+const quick = process.argv.includes('--quick')
+const settlingMs = quick ? 15_000 : 30_000
+const watchedMs = quick ? 15_000 : 60_000
 
-type Engine = (client: RedisClient) => Options
-
-const alone: Engine = (client) => ({ storage: redis(client) })
-const beside: Engine = (client) => {
-  const { queue, inbox, limiter } = redis(client)
-  return { storage: memory(), queue, inbox, limiter }
+/** Statements and commands that the servers have answered so far. */
+async function commands(servers: { postgres: string; redis: string }): Promise<number> {
+  const client = new Client(servers.postgres)
+  await client.connect()
+  const { rows } = await client.query<{ n: string }>(
+    'select xact_commit as n from pg_stat_database where datname = current_database()',
+  )
+  await client.end()
+  const redis = new Redis(servers.redis)
+  const answered = /total_commands_processed:(\d+)/.exec(await redis.info('stats'))?.[1]
+  redis.disconnect()
+  return Number(rows[0]!.n) + Number(answered)
 }
 
-/** Commands by name, of one minute. */
-async function counted(make: (typeof clients)[number], engine: Engine): Promise<Map<string, number>> {
-  const server = await startRedis()
-  const { client, close } = await make.open(server.url)
-  const posthorn = createPosthorn(engine(client))
-  await posthorn.endpoints.create('default', { request: { url: 'https://example.com/' }, events: ['*'] })
-  await posthorn.start()
-  await sleep(settleMs)
-  const watcher = new Redis(server.url)
-  const monitor = await watcher.monitor()
-  const counts = new Map<string, number>()
-  monitor.on('monitor', (_time: string, [name]: string[], source: string) => {
-    if (source !== 'lua') counts.set(name!.toUpperCase(), (counts.get(name!.toUpperCase()) ?? 0) + 1)
-  })
-  await sleep(countMs)
-  monitor.disconnect()
-  watcher.disconnect()
-  await posthorn.stop()
-  close()
-  await server.stop()
-  return counts
+const contenders: Readonly<Record<string, Contender>> = {
+  'no worker': async () => ({ work: () => sleep(watchedMs), close: async () => {} }),
+  ...Object.fromEntries(
+    engines.map((engine): [string, Contender] => [
+      engine,
+      async (setting) => {
+        const { posthorn, close } = await openPosthorn(engine, setting)
+        await posthorn.start()
+        await sleep(settlingMs) // it asks less and less often
+        const before = await commands(setting)
+        return {
+          async work() {
+            await sleep(watchedMs)
+          },
+          async check() {
+            const perMinute = ((await commands(setting)) - before) * (60_000 / watchedMs)
+            say(`${engine}: ${perMinute.toFixed(0)} statements and commands a minute, those of the count included`)
+          },
+          async close() {
+            await posthorn.stop()
+            await close()
+          },
+        }
+      },
+    ]),
+  ),
 }
 
-const rows = clients.flatMap((make) => [
-  { name: `${make.name}, redis alone`, counts: counted(make, alone) },
-  { name: `${make.name}, redis beside another storage`, counts: counted(make, beside) },
-])
-console.log(`Commands of an idle instance to Redis in ${countMs / 1000} s`)
-for (const { name, counts } of rows) {
-  const all = [...(await counts)]
-  const perSecond = all.reduce((sum, [, count]) => sum + count, 0) / (countMs / 1000)
-  const names = all.map(([command, count]) => `${command} ${count}`).join(', ')
-  console.log(`${name.padEnd(46)} ${perSecond.toFixed(2)}/s   (${names})`)
-  if (perSecond > mostPerSecond) process.exitCode = 1
+async function main(): Promise<void> {
+  const servers = await startServers()
+  const runs: [string, Run][] = []
+  say(`idle: a worker with nothing due, over ${watchedMs / 1000} s, ${settlingMs / 1000} s after its start`)
+  say(machine())
+  for (const name of Object.keys(contenders)) {
+    runs.push([name, await runApart(name, { ...freshPlace(servers), url: '', events: 0, data: '' })])
+  }
+  await servers.stop()
+  table(
+    ['', 'CPU ms/minute', 'peak MiB'],
+    runs.map(([name, { cpuSeconds, peakMiB }]) => [
+      name,
+      (cpuSeconds * 1000 * (60_000 / watchedMs)).toFixed(0),
+      peakMiB.toFixed(0),
+    ]),
+  )
+}
+
+if (!(await isRun(contenders))) {
+  await main()
+  process.exit()
 }

@@ -13,7 +13,7 @@ import { startServers } from './servers.ts'
 
 const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
-const requests = quick ? 3000 : 10_000
+const requests = quick ? 2000 : 10_000
 const concurrency = 256
 const body = JSON.stringify({ event_type: 'bench.event', data: { note: 'n'.repeat(1000) } })
 
@@ -23,7 +23,7 @@ function gatewayOf(engine: Engine, isAsync: boolean, listening: boolean): Conten
     const path = `/${setting.schema}`
     await posthorn.sources.create('default', { async: isAsync, config: { http: { path } } })
     const server = createServer((incoming, outgoing) => void listener(incoming, outgoing))
-    const listener = getRequestListener(posthorn.gateway.fetch)
+    const listener = getRequestListener(posthorn.gateway.fetch, { overrideGlobalObjects: false })
     await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
     const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}${path}` // it listens on a port
     const dispatcher = new Agent({ connections: concurrency, pipelining: 1 })
@@ -66,7 +66,11 @@ const contenders: Readonly<Record<string, Contender>> = Object.fromEntries(
 
 async function main(): Promise<void> {
   const servers = await startServers()
-  const summaries = await compare(Object.keys(contenders), {
+  const named = process.argv.slice(2).filter((word) => !word.startsWith('-'))
+  const names = Object.keys(contenders).filter(
+    (name) => named.length === 0 || named.some((part) => name.includes(part)),
+  )
+  const summaries = await compare(names, {
     rounds,
     items: requests,
     setting: async () => ({ ...freshPlace(servers), url: '', events: requests, data: '' }),
