@@ -39,8 +39,15 @@ import { PosthornError } from '../../src/errors.ts'
  * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one step:
  * a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than that.
  * Lists are walked in several reads: a row written meanwhile may be in the page or not, none is there twice.
- * Durability is what the server's persistence is set to: `appendfsync always` loses nothing that was acknowledged,
- * `everysec` up to a second of it. `maxmemory-policy` must be `noeviction`.
+ *
+ * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which loses
+ * nothing that was acknowledged, and `maxmemory-policy noeviction`, without which Redis deletes what it likes. With
+ * `everysec` nothing is lost when the server is killed, and up to two seconds of what was acknowledged when the machine
+ * loses its power. Beside another storage queue and limiter may be lost whole, since what is overdue is put back from
+ * there; the inbox may not: it holds what async sources accepted and nobody stored yet.
+ *
+ * Memory, measured on Redis 7.0 with 1 KiB of data: 2.4 KiB an event, 1.7 KiB more for each open attempt, 2.7 KiB more
+ * for each finished one with its recorded request and answer. Retention keeps that bounded.
  */
 
 /** The hash tag with which every key of a namespace begins. A cluster keeps them all on one node. */

@@ -93,10 +93,12 @@ export async function redisTried(
     if (strike < strikes) await sleep(everyMs)
   }
   const over = Date.now()
+  const before = [...accepted]
+  await until('what was accepted before is delivered', patienceMs, () => before.every((id) => receiver.events.has(id)))
+  const recoverySeconds = seconds(Date.now() - over)
   await publishing
   const [server] = servers
   await until('all is settled', patienceMs, () => isSettled(server!))
-  const recoverySeconds = seconds(Date.now() - over)
 
   const health = await fetch(`${server!.status}/health`)
   const report = await counted(server!, accepted, receiver)

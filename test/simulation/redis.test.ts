@@ -11,6 +11,9 @@ const asker = `async (url) => {
   return (command) => redis.call(...command)
 }`
 
+/** Thousands of questions, for each of which two threads wait: long where many wait for a processor. */
+const patience = { timeout: 300_000 }
+
 describeRedis('simulations on Redis', () => {
   let server: Awaited<ReturnType<typeof sharedRedis>>
   let still: Standstill
@@ -24,13 +27,13 @@ describeRedis('simulations on Redis', () => {
   })
   const fresh = () => redis({ call: async (...command) => still.ask(command) }, { namespace: freshNamespace() })
 
-  test('10 runs on Redis alone lose nothing and double nothing', { timeout: 120_000 }, async () => {
+  test('10 runs on Redis alone lose nothing and double nothing', patience, async () => {
     for (let seed = 0; seed < 10; seed++) {
       await expect(simulate({ seed, storage: fresh })).resolves.toMatchObject({ accepted: expect.any(Number) })
     }
   })
 
-  test('nor do 10 with the queue on Redis beside another storage', { timeout: 120_000 }, async () => {
+  test('nor do 10 with the queue on Redis beside another storage', patience, async () => {
     for (let seed = 0; seed < 10; seed++) {
       const run = simulate({ seed, storage: () => memory(), queue: () => fresh().queue })
       await expect(run).resolves.toMatchObject({ accepted: expect.any(Number) })
