@@ -35,7 +35,11 @@ const run = async (name: string, act: () => Promise<Report>): Promise<void> => {
     console.error(`${name}:`, error)
   }
 }
-for (const fault of all) await run(fault.name, () => tried(fault, server, size))
+for (const fault of all) {
+  // Longer than `health` waits for an answer.
+  const lastsMs = fault === faults.exhausted ? 8000 : size.lastsMs
+  await run(fault.name, () => tried(fault, server, { ...size, lastsMs }))
+}
 await run('20 kills', async () => {
   const killing = { databaseUrl: server.url, events: size.events, kills: 20, everyMs: 1000, answerMs: 100 }
   const { shares: _shares, ...report } = await killed(killing)
