@@ -84,7 +84,10 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
       const { taken, surplus } = withinHalf(claims)
       for (const one of taken) occupy(one)
-      if (surplus.length > 0) await giveBack(surplus)
+      if (surplus.length > 0) {
+        await giveBack(surplus)
+        jobs.ring() // others may have the slots that these do not get
+      }
       if (taken.length > 0) void run(taken)
       return taken.length
     } finally {

@@ -34,6 +34,9 @@ export type Contender = (setting: Setting) => Promise<{
   close(): Promise<void>
 }>
 
+/** Whether less is to be done, for a look; runs are told by their environment. */
+export const quick = process.argv.includes('--quick') || process.env['BENCH_QUICK'] === 'yes'
+
 /** Whether this process is a run of a contender; then it does that and ends. */
 export async function isRun(contenders: Readonly<Record<string, Contender>>): Promise<boolean> {
   const [, , what, name, setting] = process.argv
@@ -60,7 +63,10 @@ export async function isRun(contenders: Readonly<Record<string, Contender>>): Pr
 export async function runApart(name: string, setting: Setting): Promise<Run> {
   const profile = process.env['BENCH_PROFILE'] // a folder for profiles of the processor
   const execArgv = ['--expose-gc', ...(profile === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${profile}`])]
-  const child = fork(process.argv[1]!, ['run', name, JSON.stringify(setting)], { execArgv })
+  const child = fork(process.argv[1]!, ['run', name, JSON.stringify(setting)], {
+    execArgv,
+    env: { ...process.env, ...(quick && { BENCH_QUICK: 'yes' }) },
+  })
   const serversBefore = serverCpuSeconds()
   return await new Promise<Run>((resolve, reject) => {
     let run: Omit<Run, 'serverSeconds'> | undefined

@@ -1,4 +1,4 @@
-import { type Contender, compare, isRun, machine, say, sideBySide, table } from './compare.ts'
+import { type Contender, compare, isRun, machine, quick, say, sideBySide, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
 import { bareHttp, bareUndici } from './peers/bare.ts'
 import { bullmq } from './peers/bullmq.ts'
@@ -12,7 +12,6 @@ import { startServers } from './servers.ts'
 // of its own: from the first publish until every attempt is recorded SUCCESSFUL with its details.
 
 const concurrency = 256
-const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
 const events = quick ? 4000 : 20_000
 const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })

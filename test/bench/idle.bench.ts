@@ -3,13 +3,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { Client } from 'pg'
 
-import { type Contender, isRun, machine, type Run, runApart, say, table } from './compare.ts'
+import { type Contender, isRun, machine, quick, type Run, runApart, say, table } from './compare.ts'
 import { engines, freshPlace, openPosthorn } from './engines.ts'
 import { startServers } from './servers.ts'
 
 // What a started worker asks of its engine, and of the processor, while nothing is due.
 
-const quick = process.argv.includes('--quick')
 const settlingMs = quick ? 15_000 : 30_000
 const watchedMs = quick ? 15_000 : 60_000
 

@@ -4,14 +4,13 @@ import type { AddressInfo } from 'node:net'
 import { getRequestListener } from '@hono/node-server'
 import { Agent, request } from 'undici'
 
-import { type Contender, compare, isRun, machine, say, sideBySide, table } from './compare.ts'
+import { type Contender, compare, isRun, machine, quick, say, sideBySide, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
 import { startServers } from './servers.ts'
 
 // Requests of 1 KiB to the gateway, 256 at a time, until each is answered: by a call of the handler, and over HTTP from
 // the same process through a listener, so that the client's work is counted too. A worker stores what async sources took.
 
-const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
 const requests = quick ? 2000 : 10_000
 const concurrency = 256

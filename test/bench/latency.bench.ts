@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { Agent, request } from 'undici'
 
-import { type Contender, isRun, machine, runApart, say, table } from './compare.ts'
+import { type Contender, isRun, machine, quick, runApart, say, table } from './compare.ts'
 import { engines, freshPlace, openPosthorn } from './engines.ts'
 import { listenTo, quantile, sharedNow } from './listener.ts'
 import { startServers } from './servers.ts'
@@ -11,7 +11,6 @@ import { startServers } from './servers.ts'
 // From the call of events.create to the arrival at an endpoint of another process, signed, 100 events a second. Beside it
 // what no such system can do without: commits, a read and a POST, one after the other on the same servers.
 
-const quick = process.argv.includes('--quick')
 const rounds = quick ? 1 : 5
 const seconds = quick ? 3 : 5
 const perSecond = 100

@@ -1,16 +1,16 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { type Contender, isRun, machine, runApart, say, sideBySide, table } from './compare.ts'
+import { type Contender, isRun, machine, quick, runApart, say, sideBySide, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
 import { listenTo, quantile, sharedNow } from './listener.ts'
 import { startServers } from './servers.ts'
 
 // A healthy endpoint gets 50 events a second while others, which never answer, hold 10,000 due deliveries.
 
-const quick = process.argv.includes('--quick')
 const seconds = quick ? 4 : 10
 const perSecond = 50
 const due = 10_000
+const timeout = 2000
 const slots = 256
 const kinds = { alone: 0, 'beside 1': 1, 'beside 256': slots } as const
 
@@ -18,7 +18,7 @@ function beside(engine: Engine, silent: number, name: string): Contender {
   return async (setting) => {
     const { posthorn, close } = await openPosthorn(engine, setting)
     const endpoint = (path: string, type: string) =>
-      posthorn.endpoints.create('default', { request: { url: `${setting.url}/${path}` }, events: [type] })
+      posthorn.endpoints.create('default', { request: { url: `${setting.url}/${path}`, timeout }, events: [type] })
     await endpoint(`healthy/${encodeURIComponent(name)}`, 'healthy')
     for (let i = 0; i < silent; i++) await endpoint('silent', `silent.${i}`)
     if (silent > 0) {
@@ -27,7 +27,7 @@ function beside(engine: Engine, silent: number, name: string): Contender {
       )
     }
     await posthorn.start()
-    await sleep(1000)
+    await sleep(2 * timeout) // the first tries show who is silent
     return {
       async work() {
         const startedAt = sharedNow()
@@ -66,7 +66,11 @@ async function main(): Promise<void> {
     return true
   })
   const servers = await startServers()
-  for (const name of Object.keys(contenders)) {
+  const named = process.argv.slice(2).filter((word) => !word.startsWith('-'))
+  const names = Object.keys(contenders).filter(
+    (name) => named.length === 0 || named.some((part) => name.includes(part)),
+  )
+  for (const name of names) {
     await runApart(name, { ...freshPlace(servers), url: listener.base, events: 0, data: '' })
   }
   await servers.stop()
@@ -79,7 +83,7 @@ async function main(): Promise<void> {
   const of = (name: string, part: number): number => quantile(took.get(name) ?? [], part)
   table(
     ['', 'arrived', 'p50 ms', 'p99 ms', 'of p99 alone'],
-    Object.keys(contenders).map((name) => [
+    names.map((name) => [
       name,
       String(took.get(name)?.length ?? 0),
       of(name, 0.5).toFixed(1),

@@ -1,13 +1,12 @@
 import { fork } from 'node:child_process'
 
-import { machine, say, sideBySide, table } from './compare.ts'
+import { machine, quick, say, sideBySide, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn, type Place } from './engines.ts'
 import { listenTo } from './listener.ts'
 import { startServers } from './servers.ts'
 
 // Two worker processes share a backlog: none of its events may arrive twice, and neither may be left with little.
 
-const quick = process.argv.includes('--quick')
 const events = quick ? 5000 : 20_000
 const concurrency = 256
 const shared = engines.filter((engine) => engine !== 'memory')
