@@ -22,7 +22,10 @@ const told: readonly (readonly [Fault, health: RegExp])[] = [
 ]
 
 describe.skipIf(server === null)('a PostgreSQL in trouble', { timeout: 60_000 }, () => {
-  afterAll(() => server!.stop()) // skipped where it is null
+  afterAll(async () => {
+    await server!.stop() // skipped where it is null
+    await disk?.after?.()
+  })
 
   test.each(told.map(([fault, health]) => ({ name: fault.name, fault, health })))(
     'loses nothing, settles nothing twice, and recovers by itself: $name',

@@ -110,7 +110,10 @@ export function fullDisk(mebibytes: number): Fault | null {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-disk-'))
   const mount = (options: string) =>
     execFileSync('mount', ['-t', 'tmpfs', '-o', options, 'tmpfs', folder], { stdio: 'pipe' })
+  let mounted = true
   const unmount = () => {
+    if (!mounted) return
+    mounted = false
     execFileSync('umount', ['-l', folder])
     rmSync(folder, { recursive: true, force: true })
   }

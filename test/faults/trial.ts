@@ -23,6 +23,7 @@ export interface Fault {
   prepare?(server: OwnPostgres, operator: Pool): Promise<Readonly<Record<string, string>>>
   /** Bytes of each event's data. Default few. */
   readonly bytes?: number
+  /** Undoes what was prepared. Twice is fine. */
   after?(): Promise<void>
 }
 
