@@ -293,7 +293,8 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     'a generator without end': 'function* g() { for (;;) yield 1 } [...g()]',
   }
 
-  test.each(Object.entries(escapes))('contains %s, and the next call works', async (_name, body) => {
+  // Retried, since a machine under load may starve the next call of the second it has.
+  test.each(Object.entries(escapes))('contains %s, and the next call works', { retry: 2 }, async (_name, body) => {
     const before = process.memoryUsage.rss()
     const script = await prepare(`function handle() { ${body} }`)
     const started = performance.now()
