@@ -7,7 +7,8 @@ import { type Bell, bell } from './bell.ts'
 export const leaseMs = 30_000
 /** The most jobs that one claim takes. */
 export const mostClaims = 500
-const mostSuspects = 2000
+const mostWatched = 2000
+const mostProven = 10_000
 const settleAgainMs = 1000
 const complainEveryMs = 60_000
 
@@ -43,6 +44,14 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let used = 0
   /** Endpoints whose last try timed out or could not connect: one request at a time, together at most half of the slots. */
   const suspects = new Set<string>()
+  /** Endpoints that have yet to end a first try here: trusted at once, a few silent ones would fill all slots. A quarter together. */
+  const strangers = new Set<string>()
+  const shares = [
+    { groups: suspects, slots: concurrency / 2 },
+    { groups: strangers, slots: concurrency / 4 },
+  ]
+  /** Endpoints whose last try was answered. */
+  const proven = new Set<string>()
   /** Endpoints not known to be free of a limit: while some of their claims wait for the limiter, no others are taken, so that order holds. */
   const unlimited = new Set<string>()
   const deciding = new Map<string, number>()
@@ -56,19 +65,21 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
 
   function busyNow(): Record<string, number> {
     const answer: Record<string, number> = Object.fromEntries(busy)
-    const full = suspectSlots() >= concurrency / 2
-    for (const group of suspects) {
-      answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
+    for (const { groups, slots } of shares) {
+      const full = slotsOf(groups) >= slots
+      for (const group of groups) {
+        answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
+      }
     }
     for (const group of deciding.keys()) answer[group] = perEndpoint
     withheld = deciding.size > 0
     return answer
   }
 
-  function suspectSlots(): number {
+  function slotsOf(groups: ReadonlySet<string>): number {
     let slots = 0
-    if (suspects.size < busy.size) for (const group of suspects) slots += busy.get(group) ?? 0
-    else for (const [group, count] of busy) if (suspects.has(group)) slots += count
+    if (groups.size < busy.size) for (const group of groups) slots += busy.get(group) ?? 0
+    else for (const [group, count] of busy) if (groups.has(group)) slots += count
     return slots
   }
 
@@ -82,31 +93,42 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     claiming = true
     try {
       const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
-      const { taken, surplus } = withinHalf(claims)
+      const { taken, surplus } = withinShares(claims)
       for (const one of taken) occupy(one)
+      if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
-        await giveBack(surplus)
+        await letGoOf(surplus, 'release')
         jobs.ring() // others may have the slots that these do not get
       }
-      if (taken.length > 0) void run(taken)
       return taken.length
     } finally {
       claiming = false
     }
   }
 
-  /** Leaves out claims of suspects beyond half of the slots: several of them may have come in one answer. */
-  function withinHalf(claims: readonly Claim[]): { taken: Claim[]; surplus: Claim[] } {
-    if (suspects.size === 0) return { taken: [...claims], surplus: [] }
-    let slots = suspectSlots()
+  /** Leaves out claims of suspects and strangers beyond their shares: many may have come in one answer. */
+  function withinShares(claims: readonly Claim[]): { taken: Claim[]; surplus: Claim[] } {
+    for (const { group } of claims) {
+      if (!proven.has(group) && !suspects.has(group) && strangers.size < mostWatched) strangers.add(group)
+    }
+    const room = new Map(shares.map(({ groups, slots }) => [groups, slots - slotsOf(groups)]))
+    const chosen = new Set<string>()
     const taken: Claim[] = []
     const surplus: Claim[] = []
     for (const one of claims) {
-      if (!suspects.has(one.group)) taken.push(one)
-      else if (slots < concurrency / 2) {
-        slots++
+      const groups = suspects.has(one.group) ? suspects : strangers.has(one.group) ? strangers : null
+      if (groups === null) {
         taken.push(one)
-      } else surplus.push(one)
+        continue
+      }
+      const left = room.get(groups) ?? 0
+      if (left <= 0 || busy.has(one.group) || chosen.has(one.group)) {
+        surplus.push(one)
+        continue
+      }
+      room.set(groups, left - 1)
+      chosen.add(one.group)
+      taken.push(one)
     }
     return { taken, surplus }
   }
@@ -125,7 +147,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (inUse === 1) busy.delete(group)
     else busy.set(group, inUse - 1)
     used--
-    if (wasFull || inUse >= perEndpoint || suspects.size > 0) jobs.ring()
+    if (wasFull || inUse >= perEndpoint || suspects.size + strangers.size > 0) jobs.ring()
   }
 
   function letGo(id: string): void {
@@ -165,7 +187,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       idle.push(...claims.filter((one) => !closed.includes(one)))
     }
     for (const one of claims) decided(one)
-    for (const { one, loaded } of going) void send(one, loaded)
+    for (const { one, loaded } of going) void send(one, loaded, holds.get(one.id)!.abort) // held since it was claimed
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
   }
@@ -178,7 +200,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     for (const { one, loaded } of going) {
       const limit = loaded.endpoint?.enabled ? loaded.endpoint.rate_limit : null
       if (!limit) {
-        if (unlimited.size > mostSuspects) unlimited.clear()
+        if (unlimited.size > mostWatched) unlimited.clear()
         unlimited.add(one.group)
         continue
       }
@@ -218,30 +240,38 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     return { granted, refused }
   }
 
-  async function send(one: Claim, loaded: Loaded): Promise<void> {
-    const hold = holds.get(one.id)!
+  async function send(one: Claim, loaded: Loaded, { signal }: AbortController): Promise<void> {
     let sent: Sent | null = null
     try {
-      sent = await deliver.attempt(loaded, hold.abort.signal)
+      sent = await deliver.attempt(loaded, signal)
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
     if (judge(one.group, sent)) jobs.ring()
     vacate(one)
-    if (sent !== null) await settleUntilStored(loaded, sent, one)
+    if (sent !== null) await settleUntilStored(loaded, sent, one, signal)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     letGo(one.id)
   }
 
-  /** Answers whether the endpoint was suspected and is no more. */
+  /** Answers whether the endpoint may have more requests now than before. */
   function judge(group: string, sent: Sent | null): boolean {
     if (sent === null) return false
-    if (!sent.unresponsive) return suspects.delete(group)
-    if (suspects.size < mostSuspects) suspects.add(group)
-    return false
+    const watched = suspects.has(group) || strangers.has(group)
+    strangers.delete(group)
+    if (sent.unresponsive) {
+      proven.delete(group)
+      if (suspects.size < mostWatched) suspects.add(group)
+      return false
+    }
+    // Those that are forgotten prove themselves anew.
+    if (proven.size >= mostProven) proven.clear()
+    proven.add(group)
+    suspects.delete(group)
+    return watched
   }
 
-  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim): Promise<void> {
+  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, signal: AbortSignal): Promise<void> {
     for (;;) {
       try {
         const { status } = await deliver.settle(loaded, sent, one, { retries: true })
@@ -250,7 +280,6 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         return
       } catch (cause) {
         complain('outcomes of attempts could not be stored; trying again', cause)
-        const { signal } = holds.get(one.id)!.abort
         if (signal.aborted) return
         await ctx.clock.sleep(settleAgainMs, signal)
       }
@@ -258,21 +287,21 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   }
 
   async function finish(claims: readonly Claim[], how: 'complete' | 'release'): Promise<void> {
-    if (claims.length === 0) return
-    try {
-      if (how === 'complete') await ctx.queue.complete(claims)
-      else await giveBack(claims)
-    } catch (cause) {
-      complain('held jobs could not be let go; their holds will lapse', cause)
-    }
+    await letGoOf(claims, how)
     for (const one of claims) {
       letGo(one.id)
       vacate(one)
     }
   }
 
-  async function giveBack(claims: readonly Claim[]): Promise<void> {
-    await ctx.queue.release(claims)
+  /** A failure is no more than a delay: what is not let go lapses. */
+  async function letGoOf(claims: readonly Claim[], how: 'complete' | 'release'): Promise<void> {
+    if (claims.length === 0) return
+    try {
+      await ctx.queue[how](claims)
+    } catch (cause) {
+      complain('held jobs could not be let go; their holds will lapse', cause)
+    }
   }
 
   function complain(message: string, cause: unknown): void {

@@ -80,7 +80,7 @@ export function outboundContext(change: Partial<OutboundContext['event']> = {}):
   }
 }
 
-export function outboundRequest(body: string | null): Outbound {
+function outboundRequest(body: string | null): Outbound {
   return { method: 'POST', url: 'https://example.com/in', headers: { 'content-type': 'application/json' }, body }
 }
 

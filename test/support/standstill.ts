@@ -1,4 +1,4 @@
-import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
+import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker } from 'node:worker_threads'
 
 export interface Standstill {
   /** Answers what the other thread answered, before it returns. @throws Error with the message and the code that it failed with. */
@@ -28,13 +28,25 @@ export function standstill(url: string, asker: string): Standstill {
       Atomics.store(answered, 0, 0)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
       here.postMessage(question)
-      Atomics.wait(answered, 0, 0)
-      const { value, failure } = receiveMessageOnPort(here)!.message as Answer // posted before the notification
+      const { value, failure } = answerOf(here, answered)
       if (failure !== undefined) throw Object.assign(new Error(failure.message), { code: failure.code })
       return value
     },
     close: () => worker.terminate(),
   }
+}
+
+const lookAgainMs = 50
+const mostLooks = 600
+
+/** Waits for the notification, and looks by itself now and then: one that is missed is only a delay. */
+function answerOf(port: MessagePort, answered: Int32Array): Answer {
+  for (let looks = 0; looks < mostLooks; looks++) {
+    const received = receiveMessageOnPort(port)
+    if (received !== undefined) return received.message as Answer
+    Atomics.wait(answered, 0, 0, lookAgainMs)
+  }
+  throw new Error('the other thread does not answer')
 }
 
 interface Answer {

@@ -56,7 +56,9 @@ describe('one endpoint', () => {
     await publish('calm', 2)
     await posthorn.start()
     await clock.advance(0)
-    expect([inFlightTo('busy').length, inFlightTo('calm').length]).toEqual([4, 2])
+    for (const held of http.inFlight.splice(0)) held.answer(ok)
+    await clock.advance(0)
+    expect([inFlightTo('busy').length, inFlightTo('calm').length]).toEqual([4, 1])
     http.inFlight[0]!.answer(ok)
     await clock.advance(0)
     expect(inFlightTo('busy')).toHaveLength(4)
@@ -69,6 +71,9 @@ describe('one endpoint', () => {
     await publish('slow', 20)
     await posthorn.start()
     await clock.advance(0)
+    inFlightTo('slow')[0]!.answer(ok)
+    await clock.advance(0)
+    expect(inFlightTo('slow')).toHaveLength(4)
     for (const held of inFlightTo('slow')) held.answer(timedOut)
     await clock.advance(0)
     expect(inFlightTo('slow')).toHaveLength(1)
@@ -96,10 +101,40 @@ test('endpoints that do not answer have half of the slots together, and a health
   }
   for (const id of dead) await publish(id, 3)
   await endpoint('healthy')
-  await publish('healthy', 2)
+  await publish('healthy', 3)
+  await clock.advance(100)
+  expect(http.inFlight.length - inFlightTo('healthy').length).toBeLessThanOrEqual(4)
+  inFlightTo('healthy')[0]!.answer(ok)
   await clock.advance(100)
   expect(inFlightTo('healthy')).toHaveLength(2)
-  expect(http.inFlight.length - 2).toBeLessThanOrEqual(4)
+  await stop()
+})
+
+test('as many silent endpoints as there are slots, each with a backlog, leave a healthy one its deliveries', async () => {
+  const { posthorn, clock, http, endpoint, publish, inFlightTo, stop } = await instance({
+    concurrency: 16,
+    perEndpoint: 4,
+  })
+  await endpoint('healthy')
+  await publish('healthy', 1)
+  await posthorn.start()
+  await clock.advance(0)
+  for (const held of inFlightTo('healthy')) held.answer(ok)
+
+  for (let i = 0; i < 16; i++) {
+    await endpoint(`silent${i}`)
+    await publish(`silent${i}`, 20)
+  }
+  await clock.advance(100)
+  for (let n = 0; n < 10; n++) {
+    await publish('healthy', 1)
+    await clock.advance(100)
+    expect(inFlightTo('healthy')).toHaveLength(1)
+    inFlightTo('healthy')[0]!.answer(ok)
+    await clock.advance(100)
+    // Every second the silent ones run into their timeouts.
+    if (n % 5 === 4) for (const held of http.inFlight.splice(0)) held.answer(timedOut)
+  }
   await stop()
 })
 

@@ -120,7 +120,11 @@ describe('while the storage stalls for a minute', () => {
       held += claims.length
       return claims
     }
-    const storage = { ...store, queue: { ...store.queue, claim }, attempts: { ...store.attempts, settle } }
+    const release: typeof store.queue.release = async (claims) => {
+      held -= claims.length
+      await store.queue.release(claims)
+    }
+    const storage = { ...store, queue: { ...store.queue, claim, release }, attempts: { ...store.attempts, settle } }
     const posthorn = createTestPosthorn({ storage, logger: silent, deliver: { concurrency: 8, perEndpoint: 8 } })
     await posthorn.endpoints.create('default', { request: { url: 'https://shop.test/' }, events: ['*'] })
     for (let n = 0; n < 100; n++) await posthorn.events.create('default', { event_type: 'x', data: {} })
