@@ -3,12 +3,12 @@ import type { Claim } from '../contracts/queue.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
 import { type Bell, bell } from './bell.ts'
+import { trust } from './trust.ts'
 
 export const leaseMs = 30_000
 /** The most jobs that one claim takes. */
 export const mostClaims = 500
-const mostWatched = 2000
-const mostProven = 10_000
+const mostUnlimited = 10_000
 const settleAgainMs = 1000
 const complainEveryMs = 60_000
 
@@ -42,16 +42,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   /** Slots in use, by endpoint. A slot is free again when the answer is there; the hold lasts until that is stored. */
   const busy = new Map<string, number>()
   let used = 0
-  /** Endpoints whose last try timed out or could not connect: one request at a time, together at most half of the slots. */
-  const suspects = new Set<string>()
-  /** Endpoints that have yet to end a first try here: trusted at once, a few silent ones would fill all slots. A quarter together. */
-  const strangers = new Set<string>()
-  const shares = [
-    { groups: suspects, slots: concurrency / 2 },
-    { groups: strangers, slots: concurrency / 4 },
-  ]
-  /** Endpoints whose last try was answered. */
-  const proven = new Set<string>()
+  const trusted = trust({ concurrency, perEndpoint }, busy)
   /** Endpoints not known to be free of a limit: while some of their claims wait for the limiter, no others are taken, so that order holds. */
   const unlimited = new Set<string>()
   const deciding = new Map<string, number>()
@@ -65,22 +56,10 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
 
   function busyNow(): Record<string, number> {
     const answer: Record<string, number> = Object.fromEntries(busy)
-    for (const { groups, slots } of shares) {
-      const full = slotsOf(groups) >= slots
-      for (const group of groups) {
-        answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
-      }
-    }
+    Object.assign(answer, trusted.restrictions())
     for (const group of deciding.keys()) answer[group] = perEndpoint
     withheld = deciding.size > 0
     return answer
-  }
-
-  function slotsOf(groups: ReadonlySet<string>): number {
-    let slots = 0
-    if (groups.size < busy.size) for (const group of groups) slots += busy.get(group) ?? 0
-    else for (const [group, count] of busy) if (groups.has(group)) slots += count
-    return slots
   }
 
   function free(): number {
@@ -93,7 +72,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     claiming = true
     try {
       const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
-      const { taken, surplus } = withinShares(claims)
+      const { taken, surplus } = trusted.within(claims)
       for (const one of taken) occupy(one)
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
@@ -104,33 +83,6 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     } finally {
       claiming = false
     }
-  }
-
-  /** Leaves out claims of suspects and strangers beyond their shares: many may have come in one answer. */
-  function withinShares(claims: readonly Claim[]): { taken: Claim[]; surplus: Claim[] } {
-    for (const { group } of claims) {
-      if (!proven.has(group) && !suspects.has(group) && strangers.size < mostWatched) strangers.add(group)
-    }
-    const room = new Map(shares.map(({ groups, slots }) => [groups, slots - slotsOf(groups)]))
-    const chosen = new Set<string>()
-    const taken: Claim[] = []
-    const surplus: Claim[] = []
-    for (const one of claims) {
-      const groups = suspects.has(one.group) ? suspects : strangers.has(one.group) ? strangers : null
-      if (groups === null) {
-        taken.push(one)
-        continue
-      }
-      const left = room.get(groups) ?? 0
-      if (left <= 0 || busy.has(one.group) || chosen.has(one.group)) {
-        surplus.push(one)
-        continue
-      }
-      room.set(groups, left - 1)
-      chosen.add(one.group)
-      taken.push(one)
-    }
-    return { taken, surplus }
   }
 
   function occupy(one: Claim): void {
@@ -147,7 +99,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (inUse === 1) busy.delete(group)
     else busy.set(group, inUse - 1)
     used--
-    if (wasFull || inUse >= perEndpoint || suspects.size + strangers.size > 0) jobs.ring()
+    if (wasFull || inUse >= perEndpoint || trusted.watches()) jobs.ring()
   }
 
   function letGo(id: string): void {
@@ -200,7 +152,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     for (const { one, loaded } of going) {
       const limit = loaded.endpoint?.enabled ? loaded.endpoint.rate_limit : null
       if (!limit) {
-        if (unlimited.size > mostWatched) unlimited.clear()
+        if (unlimited.size > mostUnlimited) unlimited.clear()
         unlimited.add(one.group)
         continue
       }
@@ -247,28 +199,11 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
-    if (judge(one.group, sent)) jobs.ring()
+    if (sent !== null && trusted.judge(one.group, sent.unresponsive)) jobs.ring()
     vacate(one)
     if (sent !== null) await settleUntilStored(loaded, sent, one, signal)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     letGo(one.id)
-  }
-
-  /** Answers whether the endpoint may have more requests now than before. */
-  function judge(group: string, sent: Sent | null): boolean {
-    if (sent === null) return false
-    const watched = suspects.has(group) || strangers.has(group)
-    strangers.delete(group)
-    if (sent.unresponsive) {
-      proven.delete(group)
-      if (suspects.size < mostWatched) suspects.add(group)
-      return false
-    }
-    // Those that are forgotten prove themselves anew.
-    if (proven.size >= mostProven) proven.clear()
-    proven.add(group)
-    suspects.delete(group)
-    return watched
   }
 
   async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, signal: AbortSignal): Promise<void> {
