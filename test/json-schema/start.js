@@ -1,5 +1,6 @@
 // Bundles and runs both comparisons. The whole official suite is used where JSON_SCHEMA_TEST_SUITE names a checkout of
-// github.com/json-schema-org/JSON-Schema-Test-Suite; otherwise the part of it that npm has, for draft-04.
+// github.com/json-schema-org/JSON-Schema-Test-Suite or Debian's package libtest-json-schema-acceptance-perl, which
+// carries it, is installed; otherwise the part of it that npm has, for draft-04.
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
