@@ -9,7 +9,7 @@ export const leaseMs = 30_000
 /** The most jobs that one claim takes. */
 export const mostClaims = 500
 const mostUnlimited = 10_000
-const settleAgainMs = 1000
+const againMs = 1000
 const complainEveryMs = 60_000
 
 /** Holds jobs, sends them side by side, and lets go of them. */
@@ -22,6 +22,8 @@ export interface Dispatch {
   held(): number
   /** How many more jobs it would claim now. */
   free(): number
+  /** Milliseconds until slots that nobody vacates may be had all the same. */
+  untilRoom(): number
   /** Resolves when a job was let go, or after `ms`. */
   letGo(ms: number): Promise<unknown>
   /** Gives unsent claims back from now on, waits for the rest until `timeoutMs`, then aborts it. */
@@ -56,7 +58,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
 
   function busyNow(): Record<string, number> {
     const answer: Record<string, number> = Object.fromEntries(busy)
-    Object.assign(answer, trusted.restrictions())
+    Object.assign(answer, trusted.restrictions(ctx.clock.now()))
     for (const group of deciding.keys()) answer[group] = perEndpoint
     withheld = deciding.size > 0
     return answer
@@ -72,7 +74,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     claiming = true
     try {
       const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
-      const { taken, surplus } = trusted.within(claims)
+      const { taken, surplus } = trusted.within(claims, ctx.clock.now())
       for (const one of taken) occupy(one)
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
@@ -216,13 +218,15 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       } catch (cause) {
         complain('outcomes of attempts could not be stored; trying again', cause)
         if (signal.aborted) return
-        await ctx.clock.sleep(settleAgainMs, signal)
+        await ctx.clock.sleep(againMs, signal)
       }
     }
   }
 
+  /** Tries again while the engine is away, so that others need not wait for these holds to lapse. */
   async function finish(claims: readonly Claim[], how: 'complete' | 'release'): Promise<void> {
-    await letGoOf(claims, how)
+    const lapsesAt = ctx.clock.now() + leaseMs
+    while (!(await letGoOf(claims, how)) && !closing && ctx.clock.now() < lapsesAt) await ctx.clock.sleep(againMs)
     for (const one of claims) {
       letGo(one.id)
       vacate(one)
@@ -230,12 +234,14 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   }
 
   /** A failure is no more than a delay: what is not let go lapses. */
-  async function letGoOf(claims: readonly Claim[], how: 'complete' | 'release'): Promise<void> {
-    if (claims.length === 0) return
+  async function letGoOf(claims: readonly Claim[], how: 'complete' | 'release'): Promise<boolean> {
+    if (claims.length === 0) return true
     try {
       await ctx.queue[how](claims)
+      return true
     } catch (cause) {
-      complain('held jobs could not be let go; their holds will lapse', cause)
+      complain('held jobs could not be let go', cause)
+      return false
     }
   }
 
@@ -251,6 +257,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     ended,
     held: () => holds.size,
     free,
+    untilRoom: () => trusted.untilSilent(ctx.clock.now()),
     letGo: (ms) => released.wait(ms),
     async extend() {
       const claims = [...holds.values()].map((hold) => hold.claim)

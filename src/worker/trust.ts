@@ -2,17 +2,22 @@ import type { Claim } from '../contracts/queue.ts'
 
 const mostWatched = 2000
 const mostProven = 10_000
+const silentAfterMs = 500
 
 /**
- * Which endpoints may have many requests in flight at once. One that is watched gets one at a time: because its last try
- * timed out or could not connect, such ones together at most half of the slots; or because it has yet to end a first try
- * here, a quarter of the slots together. Were strangers trusted at once, a few silent ones would fill all slots.
+ * Which endpoints may have many requests in flight at once. One that is watched gets one at a time. It is a suspect when
+ * its last try timed out or could not connect, or when its first has had no answer for half a second: such ones have at
+ * most half of the slots together. It is a stranger until it has ended a first try here: such ones have a quarter, and
+ * never the last quarter. Were strangers trusted at once, a few silent ones would fill all slots; were they not suspected
+ * soon, all other strangers, that is everybody after a start, would wait for their timeouts.
  */
 export interface Trust {
   /** What a claim is to take for the busy slots of each watched endpoint. */
-  restrictions(): Readonly<Record<string, number>>
+  restrictions(now: number): Readonly<Record<string, number>>
   /** Leaves out claims beyond those shares: many may have come in one answer. */
-  within(claims: readonly Claim[]): { taken: Claim[]; surplus: Claim[] }
+  within(claims: readonly Claim[], now: number): { taken: Claim[]; surplus: Claim[] }
+  /** Milliseconds until a stranger that is being tried would become a suspect. */
+  untilSilent(now: number): number
   /** Learns how a try ended; answers whether the endpoint may have more requests now than before. */
   judge(group: string, unresponsive: boolean): boolean
   /** Whether any endpoint is watched. */
@@ -25,58 +30,78 @@ export function trust(
   busy: ReadonlyMap<string, number>,
 ): Trust {
   const suspects = new Set<string>()
-  const strangers = new Set<string>()
+  /** With the time at which each was tried last. */
+  const strangers = new Map<string, number>()
   const proven = new Set<string>()
-  const shares = [
-    { groups: suspects, slots: concurrency / 2 },
-    { groups: strangers, slots: concurrency / 4 },
-  ]
 
-  function slotsOf(groups: ReadonlySet<string>): number {
+  function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
     let slots = 0
-    if (groups.size < busy.size) for (const group of groups) slots += busy.get(group) ?? 0
+    if (groups.size < busy.size) for (const group of groups.keys()) slots += busy.get(group) ?? 0
     else for (const [group, count] of busy) if (groups.has(group)) slots += count
     return slots
+  }
+
+  function room(): { suspects: number; strangers: number } {
+    const ofSuspects = slotsOf(suspects)
+    const ofStrangers = slotsOf(strangers)
+    return {
+      suspects: concurrency / 2 - ofSuspects,
+      strangers: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
+    }
   }
 
   return {
     watches: () => suspects.size + strangers.size > 0,
 
-    restrictions() {
-      const answer: Record<string, number> = {}
-      for (const { groups, slots } of shares) {
-        const full = slotsOf(groups) >= slots
-        for (const group of groups) {
-          answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
-        }
+    restrictions(now) {
+      for (const [group, triedAt] of strangers) {
+        if (!busy.has(group) || now - triedAt < silentAfterMs || suspects.size >= mostWatched) continue
+        strangers.delete(group)
+        suspects.add(group)
       }
+      const left = room()
+      const answer: Record<string, number> = {}
+      const restrict = (group: string, full: boolean): void => {
+        answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
+      }
+      for (const group of suspects) restrict(group, left.suspects <= 0)
+      for (const group of strangers.keys()) restrict(group, left.strangers <= 0)
       return answer
     },
 
-    within(claims) {
+    within(claims, now) {
       for (const { group } of claims) {
-        if (!proven.has(group) && !suspects.has(group) && strangers.size < mostWatched) strangers.add(group)
+        if (proven.has(group) || suspects.has(group) || strangers.has(group)) continue
+        if (strangers.size < mostWatched) strangers.set(group, now)
       }
-      const room = new Map(shares.map(({ groups, slots }) => [groups, slots - slotsOf(groups)]))
+      const left = room()
       const chosen = new Set<string>()
       const taken: Claim[] = []
       const surplus: Claim[] = []
       for (const one of claims) {
-        const groups = suspects.has(one.group) ? suspects : strangers.has(one.group) ? strangers : null
-        if (groups === null) {
+        const { group } = one
+        const kind = suspects.has(group) ? 'suspects' : strangers.has(group) ? 'strangers' : null
+        if (kind === null) {
           taken.push(one)
           continue
         }
-        const left = room.get(groups) ?? 0
-        if (left <= 0 || busy.has(one.group) || chosen.has(one.group)) {
+        if (left[kind] <= 0 || busy.has(group) || chosen.has(group)) {
           surplus.push(one)
           continue
         }
-        room.set(groups, left - 1)
-        chosen.add(one.group)
+        left[kind]--
+        chosen.add(group)
+        if (kind === 'strangers') strangers.set(group, now)
         taken.push(one)
       }
       return { taken, surplus }
+    },
+
+    untilSilent(now) {
+      let least = Infinity
+      for (const [group, triedAt] of strangers)
+        if (busy.has(group)) least = Math.min(least, triedAt + silentAfterMs - now)
+      return Math.max(least, 1)
     },
 
     judge(group, unresponsive) {

@@ -112,7 +112,7 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
         if (claimed > 0) idleMs = firstIdleMs
         // Fewer than were asked for were all there are.
         if (claimed >= Math.min(wanted, mostClaims)) continue
-        const rang = await jobs.wait(Math.min(idleMs, await untilDue()), signal)
+        const rang = await jobs.wait(Math.min(idleMs, await untilDue(), dispatcher.untilRoom()), signal)
         idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
       } catch (cause) {
         ctx.log.error('jobs could not be claimed', { cause })

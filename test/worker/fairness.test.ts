@@ -138,6 +138,37 @@ test('as many silent endpoints as there are slots, each with a backlog, leave a 
   await stop()
 })
 
+test('new endpoints that are silent for half a second give way to other new ones, and leave a quarter of the slots to those who are known to answer', async () => {
+  const { posthorn, clock, http, endpoint, publish, inFlightTo, stop } = await instance({
+    concurrency: 16,
+    perEndpoint: 4,
+  })
+  const silent = async (from: number, to: number) => {
+    for (let i = from; i < to; i++) {
+      await endpoint(`silent${i}`)
+      await publish(`silent${i}`, 20)
+    }
+  }
+  await silent(0, 7)
+  await endpoint('new')
+  await publish('new', 9)
+  await posthorn.start()
+  await clock.advance(0)
+  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([4, 0])
+  await clock.advance(500)
+  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([8, 1])
+  inFlightTo('new')[0]!.answer(ok)
+  await clock.advance(0)
+  expect(inFlightTo('new')).toHaveLength(4)
+  for (const held of inFlightTo('new')) held.answer(ok)
+  await clock.advance(0)
+
+  await silent(7, 30)
+  await clock.advance(5000)
+  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([16, 4])
+  await stop()
+})
+
 test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue calls each time it may send, not a storm', async () => {
   const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 64, perEndpoint: 16 })
   await endpoint('limited', { rate_limit: { quota: 1, period: 10 } })

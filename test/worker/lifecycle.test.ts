@@ -5,6 +5,7 @@ import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import type { Options } from '../../src/options.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { intercepted } from '../../src/testing/intercept.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { heldHttp, ok } from '../support/held-http.ts'
 
@@ -110,6 +111,28 @@ test('what a dead process held is sent by another within 30 seconds', async () =
   await clock.advance(0)
   expect(await heir.statuses()).toEqual(['SUCCESSFUL'])
   await heir.posthorn.stop()
+})
+
+test('an engine that fails between a claim and its load costs the length of the failure, not that of a lease', async () => {
+  let claims = 0
+  let fails = false
+  const storage = intercepted(memory(), async (name, call) => {
+    if (fails) throw new Error('connection terminated')
+    const answer = await call()
+    if (name === 'queue.claim' && (answer as readonly unknown[]).length > 0) fails = ++claims === 1
+    return answer
+  })
+  const { posthorn, clock, http, publish } = await instance({ storage })
+  await publish()
+  await posthorn.start()
+  await clock.advance('5s')
+  expect([fails, http.sent.length]).toEqual([true, 0])
+  fails = false
+  await clock.advance('2s')
+  expect(http.sent).toHaveLength(1)
+  const stopped = posthorn.stop({ timeoutMs: 0 })
+  await clock.advance('1s')
+  await stopped
 })
 
 describe('stop', () => {
