@@ -11,7 +11,7 @@ export function shownAttempt(stored: StoredAttempt, now: number): Attempt {
     endpoint_id: stored.endpoint_id,
     status: shownStatus(stored, now),
     attempt_number: stored.attempt_number,
-    scheduled_at: stored.scheduled_at,
+    scheduled_at: shownDue(stored),
     attempted_at: stored.attempted_at,
     trigger_mode: stored.trigger_mode,
     exhausted: stored.exhausted,
@@ -28,6 +28,11 @@ export function shownAttempt(stored: StoredAttempt, now: number): Attempt {
     created_at: stored.created_at,
     updated_at: stored.updated_at,
   }
+}
+
+/** A test delivery is stored as due only when a worker would have to take it over; once it is made, it was due at once. */
+function shownDue({ status, scheduled_at, attempted_at, updated_at }: StoredAttempt): number {
+  return status === 'OPEN' ? scheduled_at : Math.min(scheduled_at, attempted_at ?? updated_at)
 }
 
 function shownStatus({ status, scheduled_at }: StoredAttempt, now: number): AttemptStatus {

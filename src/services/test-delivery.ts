@@ -7,7 +7,7 @@ import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
 import { attemptService } from './attempts.ts'
-import type { Deliver } from './deliver.ts'
+import type { Deliver, Loaded } from './deliver.ts'
 import type { Ingest } from './ingest.ts'
 import type { EndpointService } from './services.ts'
 import { resolveWorkspace } from './workspaces.ts'
@@ -43,11 +43,23 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
           return [attempt]
         },
       )
-      const [loaded] = await deliver.load([attemptId])
-      const sent = loaded === undefined ? null : await deliver.attempt(loaded, new AbortController().signal)
-      if (loaded === undefined || sent === null) throw new PosthornError('unavailable', 'the delivery was not made')
+      const [held] = await deliver.load([attemptId])
+      if (held === undefined) throw notMade()
+      const loaded = dueAtOnce(held)
+      const sent = await deliver.attempt(loaded, new AbortController().signal)
+      if (sent === null) throw notMade()
       await deliver.settle(loaded, sent, null, { retries: false })
       return await attemptService(ctx).get(workspaceId, attemptId)
     },
   }
+}
+
+/** Without the time at which a worker would take it over, of which listeners need not hear. */
+function dueAtOnce(held: Loaded): Loaded {
+  const { attempt } = held.delivery
+  return { ...held, delivery: { ...held.delivery, attempt: { ...attempt, scheduled_at: attempt.created_at } } }
+}
+
+function notMade(): PosthornError {
+  return new PosthornError('unavailable', 'the delivery was not made')
 }

@@ -61,6 +61,21 @@ describe('a test delivery', () => {
     expect(posthorn.deliveries).toHaveLength(1)
   })
 
+  test('was due when it was made, wherever it is told of', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    const ended: number[] = []
+    posthorn.on('attempt', ({ attempt }) => void ended.push(attempt.scheduled_at))
+    const now = posthorn.clock.now()
+    const made = await posthorn.endpoints.test('default', 'shop')
+    await posthorn.endpoints.update('default', 'shop', { enabled: false })
+    const canceled = await posthorn.endpoints.test('default', 'shop')
+    const listed = await posthorn.attempts.list('default')
+    const shown = [made, canceled, ...listed.data].map((attempt) => attempt.scheduled_at)
+    expect(shown).toEqual([now, now, now, now])
+    expect(ended).toEqual([now, now])
+  })
+
   test('to a disabled endpoint says so', async () => {
     const posthorn = createTestPosthorn()
     await withEndpoint(posthorn, { enabled: false })
