@@ -69,6 +69,11 @@ export interface PluginKind<Config = unknown> {
   /** Names of kinds that run after this one, and before it. */
   readonly before?: readonly string[]
   readonly after?: readonly string[]
+  /**
+   * Loads what the kind needs beside its own code, such as an optional package: once, and anew after it threw. `start`
+   * fails as it does; elsewhere the throw is logged, and plugins of the kind cannot be written.
+   */
+  load?(platform: Platform): Awaitable<void>
   /** Completes a config on write, with a fresh secret for instance, before it is validated. What it makes is kept by a config sync that omits it. */
   fill?(config: Readonly<Record<string, unknown>>, platform: Platform): Readonly<Record<string, unknown>>
   /** Checks that a schema cannot express or that take time; answers reasons at their places under `config`, or null. */
@@ -86,4 +91,6 @@ export interface PluginRegistry {
   get(name: string): PluginKind | undefined
   /** The place of a kind in the run order. */
   rank(name: string): number
+  /** Resolves when the kinds that are named, or all, have loaded what they need. @throws what the `load` of one throws */
+  ready(platform: Platform, names?: readonly string[]): Promise<void>
 }

@@ -1,3 +1,4 @@
+import type { Platform } from '../contracts/platform.ts'
 import type { PluginKind, PluginRegistry } from '../contracts/plugin.ts'
 import { PosthornError } from '../errors.ts'
 import { basicAuth } from './basic-auth.ts'
@@ -41,9 +42,28 @@ export function registry(custom: readonly PluginKind[]): PluginRegistry {
   }
   const order = runOrder(custom)
   const ranks = new Map(order.map((name, rank) => [name, rank]))
+  const loading = new Map<string, Promise<void>>()
+
+  async function loaded(name: string, platform: Platform): Promise<void> {
+    let known = loading.get(name)
+    if (known === undefined) {
+      known = (async () => kinds.get(name)?.load?.(platform))()
+      loading.set(name, known)
+    }
+    try {
+      await known
+    } catch (cause) {
+      loading.delete(name)
+      throw cause
+    }
+  }
+
   return {
     get: (name) => kinds.get(name),
     rank: (name) => ranks.get(name) ?? order.length,
+    async ready(platform, names = [...kinds.keys()]) {
+      await Promise.all(names.map((name) => loaded(name, platform)))
+    },
   }
 }
 

@@ -14,6 +14,8 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
     if (kind === undefined) throw invalid({ name: unknownName(fields.name) })
     const misplaced = placeProblems(kind, fields)
     if (misplaced !== null) throw invalid(misplaced)
+    const unready = await readyProblem(ctx, kind)
+    if (unready !== null) throw invalid({ name: unready })
     // Another kind's config has nothing to keep.
     const kept = existing?.name === fields.name ? existing.config : null
     const config = await completeConfig(ctx, kind, fields.config, kept)
@@ -30,6 +32,20 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
 
 export function unknownName(name: string): string {
   return `unknown plugin name '${name}'`
+}
+
+/**
+ * Why no plugin of this kind can be written in this process, or null: what the kind needs is not installed, for instance.
+ * That is for the operator to mend, so the log tells the cause.
+ */
+export async function readyProblem(ctx: Context, { name }: PluginKind): Promise<string | null> {
+  try {
+    await ctx.plugins.ready(ctx.platform, [name])
+    return null
+  } catch (cause) {
+    ctx.log.error(`plugin '${name}' cannot run`, { cause })
+    return `plugin '${name}' cannot run here: what it needs could not be loaded`
+  }
 }
 
 /** What is wrong with where a plugin of this kind is attached, or null. A kind of both sides needs exactly one owner. */

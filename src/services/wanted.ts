@@ -14,7 +14,7 @@ import type { configDocument } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
-import { completeConfig, placeProblems, signature, unknownName } from './plugins.ts'
+import { completeConfig, placeProblems, readyProblem, signature, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
 
 type Document = v.InferOutput<typeof configDocument>
@@ -141,6 +141,8 @@ async function wantedPlugin(
   // The owner may not have an id yet; that there is one is what counts.
   const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [ownerKey]: '' })
   if (misplaced !== null) return { problems: misplaced }
+  const unready = await readyProblem(ctx, kind)
+  if (unready !== null) return { problems: { name: unready } }
   const config = await completeConfig(ctx, kind, given, existing?.config ?? null)
   if (!config.ok) return { problems: { config: config.fields } }
   return { value: { id, existing, fields: { name, enabled, config: config.value, metadata } } }

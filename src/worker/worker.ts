@@ -64,6 +64,7 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
     const started = { abort, loops: Promise.resolve<unknown>(undefined), listeners: [] as (() => Promise<void>)[] }
     running = started
     try {
+      await ctx.plugins.ready(ctx.platform)
       await ctx.storage.verify?.()
       if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
         ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')

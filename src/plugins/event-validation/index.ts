@@ -46,6 +46,10 @@ export function eventValidation(): PluginKind<EventValidationConfig> {
     sides: ['inbound'],
     config,
 
+    async load() {
+      await loadPatterns()
+    },
+
     async verify({ version, schemas, default_schema }) {
       const patterns = await loadPatterns()
       const refused = Object.entries(schemas).flatMap(([type, schema]) => {

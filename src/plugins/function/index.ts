@@ -37,6 +37,7 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
     mine.users++
     let closed = false
     return {
+      load: () => mine.runner.load(),
       run: (...call) => mine.runner.run(...call),
       close() {
         if (closed) return
@@ -52,6 +53,15 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
     name: 'function',
     sides: ['inbound', 'outbound'],
     config: object({ function: text({ min: 1, max: maxLength }) }),
+
+    async load(platform) {
+      const runner = open(platform)
+      try {
+        await runner.load()
+      } finally {
+        runner.close()
+      }
+    },
 
     async verify({ function: source }, platform) {
       const runner = open(platform)

@@ -9,6 +9,8 @@ import { type Ending, makeSandbox, type Run, type Sandbox } from './sandbox.ts'
 
 /** Runs functions one way or the other. `script` is who runs: those that proved slow never hold all threads. */
 export interface Runner {
+  /** Finds out whether it can run anything. @throws PosthornError `internal` that tells what to install */
+  load(): Promise<void>
   run(script: object, run: Omit<Run, 'timeMs'>, signal?: AbortSignal): Promise<Ending | 'busy'>
   /** Lets go of its threads; a later run starts them anew. */
   close(): void
@@ -30,6 +32,10 @@ const script: ThreadScript = {
 export function threadRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
   const pool = makePool(() => thread(script), { size: 2, waiting: 256, timeMs })
   return {
+    async load() {
+      const probe = await thread(script)
+      probe.kill()
+    },
     run: (script, run, signal) => pool.run(script, { ...run, timeMs }, signal),
     close: pool.close,
   }
@@ -51,6 +57,9 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     return makeSandbox(quickjs, variant.default, hmac, wasm)
   }
   return {
+    async load() {
+      await (sandbox ??= make())
+    },
     run: async (_script, run) => (await (sandbox ??= make()))({ ...run, timeMs: 50 }),
     close() {},
   }
