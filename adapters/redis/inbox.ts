@@ -8,37 +8,66 @@ import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 /**
  * `{tag}:inbox:` holds
  *
- *     messages  hash    id -> the message as JSON, waiting and held
- *     waiting   zset    ids by received_at
- *     held      zset    ids by the end of their lease
- *     holds     hash    id -> "<received_at> <tries> <token>" of those taken at least once
- *     dead      hash    id -> {"reason":..., "message":...}
+ *     stream    stream  messages waiting and held, in the order in which they were put: id, row (JSON without data), data
+ *     messages  hash    id -> "<entry> <tries> <token>" of each; the token is - until it is first taken
+ *     held      zset    ids of those that were taken, by the end of their lease
+ *     dead      hash    id -> {"reason":..., "message":..., "data":...}
  *
- * A stream with a consumer group would judge holds by the server's clock and could not give a message back at its old
- * place; the contract asks for the caller's clock and for the oldest first.
+ * The group `workers` reads the stream. A consumer of it is one take, named by its token, and is there as long as it has
+ * messages; with those that are done the stream is trimmed. A group judges idleness by the server's clock, and the
+ * contract asks for the caller's, so leases stand beside it. Everything in the stream is still to be stored: where the
+ * group is missing, a new one begins at the start.
  */
 const inboxFunctions = `
-local inbox = KEYS[1] .. ':inbox:'
+local inbox, group = KEYS[1] .. ':inbox:', 'workers'
+local stream = inbox .. 'stream'
 
-local function findHold(id)
-  local hold = redis.call('HGET', inbox .. 'holds', id)
-  if hold then return string.match(hold, '^(%S+) (%S+) (%S+)$') end
+local function find(id)
+  local message = redis.call('HGET', inbox .. 'messages', id)
+  if message then return string.match(message, '^(%S+) (%S+) (%S+)$') end
 end
 
-local function remove(id)
-  redis.call('HDEL', inbox .. 'messages', id)
-  redis.call('HDEL', inbox .. 'holds', id)
-  if redis.call('ZREM', inbox .. 'held', id) == 0 then redis.call('ZREM', inbox .. 'waiting', id) end
+local function dismiss(consumers)
+  for consumer in pairs(consumers) do
+    if #redis.call('XPENDING', stream, group, '-', '+', 1, consumer) == 0 then
+      redis.call('XGROUP', 'DELCONSUMER', stream, group, consumer)
+    end
+  end
+end
+
+local function remove(ids, entries, consumers)
+  if #ids == 0 then return end
+  local acknowledged = redis.call('XACK', stream, group, unpack(entries))
+  redis.call('XDEL', stream, unpack(entries))
+  redis.call('HDEL', inbox .. 'messages', unpack(ids))
+  redis.call('ZREM', inbox .. 'held', unpack(ids))
+  -- None is acknowledged where the group is missing, and its consumers with it.
+  if acknowledged > 0 then dismiss(consumers) end
+end
+
+-- Reads pairs of id and token from the arguments on. Answers ids, entries and consumers of those that are held so.
+local function heldFrom(first)
+  local ids, entries, consumers = {}, {}, {}
+  for i = first, #ARGV, 2 do
+    local entry, _, token = find(ARGV[i])
+    if token == ARGV[i + 1] then
+      ids[#ids + 1] = ARGV[i]
+      entries[#entries + 1] = entry
+      consumers[token] = true
+    end
+  end
+  return ids, entries, consumers
 end
 `
 
-/** ARGV: id, received_at, JSON of each message. */
+/** ARGV: id, row, data of each message. */
 const put = script(
   `${inboxFunctions}
 for i = 1, #ARGV, 3 do
   local id = ARGV[i]
-  if redis.call('HEXISTS', inbox .. 'dead', id) == 0 and redis.call('HSETNX', inbox .. 'messages', id, ARGV[i + 2]) == 1 then
-    redis.call('ZADD', inbox .. 'waiting', ARGV[i + 1], id)
+  if redis.call('HEXISTS', inbox .. 'dead', id) == 0 and redis.call('HEXISTS', inbox .. 'messages', id) == 0 then
+    local entry = redis.call('XADD', stream, '*', 'id', id, 'row', ARGV[i + 1], 'data', ARGV[i + 2])
+    redis.call('HSET', inbox .. 'messages', id, entry .. ' 0 -')
   end
 end
 return {}`,
@@ -46,28 +75,64 @@ return {}`,
 )
 
 /**
- * Lapsed holds come back first, at most 500 a run.
+ * Lapsed ones first, since they are older than those that nobody took yet; of lapsed ones it looks at 500.
  *
- * ARGV: limit, now, end of the lease, token. Answers JSON and tries of each message.
+ * ARGV: limit, now, end of the lease, token. Answers row, data and tries of each message.
  */
 const take = script(
   `${inboxFunctions}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'held', '-inf', ARGV[2], 'LIMIT', 0, 500)) do
-  redis.call('ZREM', inbox .. 'held', id)
-  redis.call('ZADD', inbox .. 'waiting', (findHold(id)), id)
+local limit, now, lease, token = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local length = redis.call('XLEN', stream)
+if length == 0 then return {} end
+local pending = redis.pcall('XPENDING', stream, group)
+if pending.err then
+  -- Something is deleted first: a script that has freed memory may go on where there is none.
+  redis.call('DEL', inbox .. 'held')
+  redis.call('XGROUP', 'CREATE', stream, group, '0')
+  pending = { 0 }
 end
-local reply = {}
-local waiting = redis.call('ZRANGE', inbox .. 'waiting', 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
-for i = 1, #waiting, 2 do
-  local id = waiting[i]
-  local _, tries = findHold(id)
-  tries = tostring((tonumber(tries) or 0) + 1)
-  redis.call('ZREM', inbox .. 'waiting', id)
-  redis.call('ZADD', inbox .. 'held', ARGV[3], id)
-  redis.call('HSET', inbox .. 'holds', id, waiting[i + 1] .. ' ' .. tries .. ' ' .. ARGV[4])
-  reply[#reply + 1] = redis.call('HGET', inbox .. 'messages', id)
-  reply[#reply + 1] = tries
+
+local reply, taken, leaving = {}, 0, { [token] = true }
+local function hold(id, entry, tries, fields)
+  redis.call('HSET', inbox .. 'messages', id, entry .. ' ' .. tries .. ' ' .. token)
+  redis.call('ZADD', inbox .. 'held', lease, id)
+  for _, value in ipairs({ fields[4], fields[6], tostring(tries) }) do reply[#reply + 1] = value end
+  taken = taken + 1
 end
+
+local lapsed = {}
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'held', '-inf', now, 'LIMIT', 0, 500)) do
+  local entry, tries, before = find(id)
+  local ms, n = string.match(entry, '^(%d+)-(%d+)$')
+  lapsed[#lapsed + 1] = { id = id, entry = entry, tries = tries + 1, before = before, ms = tonumber(ms), n = tonumber(n) }
+end
+table.sort(lapsed, function(a, b)
+  if a.ms == b.ms then return a.n < b.n end
+  return a.ms < b.ms
+end)
+for _, each in ipairs(lapsed) do
+  if taken == limit then break end
+  local found = redis.call('XRANGE', stream, each.entry, each.entry)[1]
+  leaving[each.before] = true
+  if found then
+    redis.call('XCLAIM', stream, group, token, 0, each.entry, 'RETRYCOUNT', each.tries, 'FORCE', 'JUSTID')
+    hold(each.id, each.entry, each.tries, found[2])
+  else
+    -- Somebody trimmed the stream by hand.
+    remove({ each.id }, { each.entry }, {})
+  end
+end
+
+local new = math.min(limit - taken, length - pending[1])
+if new > 0 then
+  local read = redis.call('XREADGROUP', 'GROUP', group, token, 'COUNT', new, 'STREAMS', stream, '>')
+  for _, message in ipairs(read and read[1][2] or {}) do
+    local entry, fields = message[1], message[2]
+    local _, tries = find(fields[2])
+    hold(fields[2], entry, (tries or 0) + 1, fields)
+  end
+end
+dismiss(leaving)
 return reply`,
   // The first answer's messages, if it was lost, wait for their lease to end.
   { again: true },
@@ -76,10 +141,7 @@ return reply`,
 /** ARGV: id and token of each message. */
 const done = script(
   `${inboxFunctions}
-for i = 1, #ARGV, 2 do
-  local _, _, token = findHold(ARGV[i])
-  if token == ARGV[i + 1] then remove(ARGV[i]) end
-end
+remove(heldFrom(1))
 return {}`,
   { again: true },
 )
@@ -87,15 +149,15 @@ return {}`,
 /** ARGV: the reason as JSON, then id and token of each message. */
 const bury = script(
   `${inboxFunctions}
-for i = 2, #ARGV, 2 do
-  local id = ARGV[i]
-  local _, _, token = findHold(id)
-  if token == ARGV[i + 1] then
-    local message = redis.call('HGET', inbox .. 'messages', id)
-    redis.call('HSET', inbox .. 'dead', id, '{"reason":' .. ARGV[1] .. ',"message":' .. message .. '}')
-    remove(id)
+local ids, entries, consumers = heldFrom(2)
+for i, id in ipairs(ids) do
+  local found = redis.call('XRANGE', stream, entries[i], entries[i])[1]
+  if found then
+    local row, data = found[2][4], cjson.encode(found[2][6])
+    redis.call('HSET', inbox .. 'dead', id, '{"reason":' .. ARGV[1] .. ',"message":' .. row .. ',"data":' .. data .. '}')
   end
 end
+remove(ids, entries, consumers)
 return {}`,
   { again: true },
 )
@@ -111,19 +173,19 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
           connection,
           put,
           tag,
-          part.flatMap((message) => [message.id, message.received_at, JSON.stringify(message)]),
+          part.flatMap(({ data, ...row }) => [row.id, JSON.stringify(row), data]),
         )
       }
       if (messages.length > 0) announce()
     },
     async take({ limit, leaseMs, now }) {
       const taken: Taken[] = []
+      const token = crypto.randomUUID()
       while (taken.length < limit) {
         const wanted = Math.min(limit - taken.length, entriesPerScript)
-        const token = crypto.randomUUID()
-        const rows = rowsOf(await run(connection, take, tag, [wanted, now, now + leaseMs, token]), 2)
-        for (const [json, tries] of rows as readonly [string, string][]) {
-          taken.push({ ...(JSON.parse(json) as Message), token, tries: Number(tries) }) // written by put
+        const rows = rowsOf(await run(connection, take, tag, [wanted, now, now + leaseMs, token]), 3)
+        for (const [row, data, tries] of rows as readonly [string, string, string][]) {
+          taken.push({ ...(JSON.parse(row) as Omit<Message, 'data'>), data, token, tries: Number(tries) }) // written by put
         }
         if (rows.length < wanted) break
       }
@@ -136,7 +198,7 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       for (const part of chunks(taken)) await run(connection, bury, tag, [JSON.stringify(reason), ...holds(part)])
     },
     async size() {
-      return Number(await connection.send('HLEN', [`${tag}:inbox:messages`], true))
+      return Number(await connection.send('XLEN', [`${tag}:inbox:stream`], true))
     },
     ...(ear.able && { onPut: (wake: () => void) => ear.listen(putChannel(tag), () => wake()) }),
   }

@@ -16,7 +16,10 @@ export interface Taken extends Message {
   readonly tries: number
 }
 
-/** Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. */
+/**
+ * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. Their order
+ * is that of `received_at` or that in which they were put, as the engine can: between processes the two may differ a little.
+ */
 export interface Inbox {
   /** Stores messages; one whose id is there already is left as it is. */
   put(messages: readonly Message[]): Promise<void>

@@ -1,11 +1,10 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
-import { memoryInbox } from '../../adapters/memory/inbox.ts'
 import { memoryQueue } from '../../adapters/memory/queue.ts'
 import { type Access, emptyState } from '../../adapters/memory/state.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Message } from '../../src/contracts/inbox.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 
@@ -34,17 +33,6 @@ const queueStep = fc.oneof(
     group: fc.constantFrom(...groups),
     by: fc.integer({ min: -20, max: 80 }),
   }),
-  fc.record({ op: fc.constant('pass' as const), ms: fc.nat(50) }),
-)
-
-const inboxStep = fc.oneof(
-  fc.record({ op: fc.constant('put' as const), which: fewIndexes }),
-  fc.record({
-    op: fc.constant('take' as const),
-    limit: fc.integer({ min: 1, max: 6 }),
-    leaseMs: fc.integer({ min: 1, max: 60 }),
-  }),
-  fc.record({ op: fc.constantFrom('done' as const, 'bury' as const), which: fewIndexes }),
   fc.record({ op: fc.constant('pass' as const), ms: fc.nat(50) }),
 )
 
@@ -93,28 +81,6 @@ async function workOff(queue: Queue, steps: readonly Step<typeof queueStep>[]): 
   return answers
 }
 
-/** The same of an inbox. */
-async function takeIn(inbox: Inbox, steps: readonly Step<typeof inboxStep>[]): Promise<readonly unknown[]> {
-  const answers: unknown[] = []
-  const known: Taken[] = []
-  let now = start
-  for (const step of steps) {
-    if (step.op === 'put') {
-      await inbox.put(step.which.map(messageOf))
-    } else if (step.op === 'take') {
-      const taken = await inbox.take({ ...step, now })
-      known.push(...taken)
-      answers.push(taken.map(({ token: _, ...message }) => message))
-    } else if (step.op === 'pass') {
-      now += step.ms
-    } else {
-      await inbox[step.op](chosen(known, step.which), 'too "bad"')
-    }
-    answers.push(await inbox.size())
-  }
-  return answers
-}
-
 function chosen<T>(known: readonly T[], which: readonly number[]): T[] {
   return which.flatMap((i) => known.slice(i % Math.max(known.length, 1)).slice(0, 1))
 }
@@ -138,17 +104,6 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
         expect(await workOff(queue, steps)).toEqual(await workOff(memoryQueue(memory()), steps))
       }),
       { numRuns: 150 },
-    )
-  })
-
-  test('the inbox answers as that of memory does, whatever happens in whatever order', async () => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(inboxStep, { maxLength: 40 }), async (steps) => {
-        const { inbox } = redis(connected.client, { namespace: freshNamespace() })
-        const model = memoryInbox(memory(), async () => async () => {})
-        expect(await takeIn(inbox, steps)).toEqual(await takeIn(model, steps))
-      }),
-      { numRuns: 100 },
     )
   })
 
