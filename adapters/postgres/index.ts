@@ -9,6 +9,7 @@ import { postgresEvents } from './events.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresLimiter } from './limiter.ts'
 import { verify } from './migrate.ts'
+import { probe } from './probe.ts'
 import { purge } from './purge.ts'
 import { postgresQueue } from './queue.ts'
 import { sql } from './sql.ts'
@@ -69,6 +70,7 @@ export function postgres(
 
 function storageIn(db: Database, announce: Announce, ear: Ear | null) {
   const { run, t } = db
+  const ping = probe(db)
   return {
     name: 'postgres',
     workspaces: postgresWorkspaces(db, announce),
@@ -77,9 +79,10 @@ function storageIn(db: Database, announce: Announce, ear: Ear | null) {
     plugins: postgresCollection('plugins', db, announce),
     events: postgresEvents(db, announce),
     attempts: postgresAttempts(db, announce),
-    queue: postgresQueue(db, announce, ear),
+    queue: { ...postgresQueue(db, announce, ear), ping },
     inbox: postgresInbox(db, announce, ear),
     limiter: postgresLimiter(db),
+    ping,
     ...postgresConfiguration(db, announce),
     purge: (options) => purge(db, options),
     verify: () => verify(db),
@@ -95,10 +98,6 @@ function storageIn(db: Database, announce: Announce, ear: Ear | null) {
     async time() {
       const [row] = await run(sql`select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`)
       return number(row!['now']) // one row
-    },
-
-    async ping() {
-      await run(sql`select 1 as pong`)
     },
 
     async stats() {

@@ -24,6 +24,7 @@ const names = [
   'dead_messages',
   'limits',
   'turns',
+  'probes',
 ] as const
 
 /** The tables as statements name them, with their schema. */

@@ -43,6 +43,8 @@ export interface Queue {
   pause(groups: readonly { readonly group: string; readonly until: number }[]): Promise<void>
   /** All jobs, waiting and held, and the due time of the oldest one that is due and not held. */
   stats(now: number): Promise<{ readonly size: number; readonly oldestDueAt: number | null }>
+  /** Throws when the engine does not answer, or refuses writes. */
+  ping?(): Promise<void>
   /** Until when a group is paused; null when it is not. For explanations only. */
   pausedUntil?(group: string, now: number): Promise<number | null>
   /** When the next waiting job may be claimed, pauses and leases counted; null when none waits. Only saves polls. */

@@ -59,7 +59,7 @@ export interface Storage {
 
   /** The engine's clock, unix milliseconds. */
   time(): Promise<number>
-  /** Throws when the engine does not answer. */
+  /** Throws when the engine does not answer, or refuses writes. */
   ping(): Promise<void>
   /** Connections: all and busy. */
   stats(): Promise<{ readonly total: number; readonly active: number }>

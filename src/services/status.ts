@@ -46,7 +46,7 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
     async health() {
       const [storage, queue] = await Promise.all([
         component(() => ctx.storage.ping()),
-        component(() => ctx.queue.stats(ctx.clock.now())),
+        component(() => ctx.queue.ping?.() ?? ctx.queue.stats(ctx.clock.now())),
       ])
       const up = storage.status === 'UP' && queue.status === 'UP'
       return { status: up ? 'UP' : 'DOWN', components: { storage, queue } }

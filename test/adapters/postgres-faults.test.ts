@@ -13,12 +13,13 @@ const size = { events: 300, lastsMs: 800, answerMs: 60 }
 
 const told: readonly (readonly [Fault, health: RegExp])[] = [
   [faults.terminated, /UP$/],
+  [faults.readOnly, /^UP, DOWN, UP$/],
   [faults.exhausted, /^UP$/],
   [faults.timeouts, /^UP$/],
   [faults.serializable, /UP$/],
   [faults.clocks, /^UP$/],
   [faults.migrated, /^UP$/],
-  ...(disk === null ? [] : [[disk, /^UP$/] as const]),
+  ...(disk === null ? [] : [[disk, /^UP(, DOWN, UP)+$/] as const]),
 ]
 
 describe.skipIf(server === null)('a PostgreSQL in trouble', { timeout: 60_000 }, () => {

@@ -36,6 +36,26 @@ export const terminated: Fault = {
   },
 }
 
+/** As after a failover whose old primary is a standby now: reads are answered, writes are not. */
+export const readOnly: Fault = {
+  name: 'server takes no writes',
+  async strike({ operator, schema, lastsMs, publish, health }) {
+    const client = await operator.connect()
+    await client.query('set default_transaction_read_only = off')
+    // New connections alone obey.
+    const turn = async (on: 'on' | 'off'): Promise<void> => {
+      await client.query(`alter database postgres set default_transaction_read_only = ${on}`)
+      await client.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [schema])
+    }
+    await turn('on')
+    publish()
+    await until('health is DOWN', patienceMs, async () => (await health()) === 'DOWN')
+    await sleep(lastsMs)
+    await turn('off')
+    client.release()
+  },
+}
+
 export const exhausted: Fault = {
   name: 'pool exhausted by the host',
   async strike({ pools, lastsMs, publish }) {
@@ -85,14 +105,24 @@ export const migrated: Fault = {
   name: 'schema migrated meanwhile',
   async strike({ operator, schema, lastsMs, publish }) {
     publish()
-    await operator.query(`do $$ begin
+    const statement = `do $$ begin
       alter table ${schema}.events add column region text;
       alter table ${schema}.attempts add column note text;
       alter table ${schema}.jobs add column priority smallint not null default 0;
       create table ${schema}.labels (id text primary key);
       create index events_region on ${schema}.events (region) where region is not null;
       insert into ${schema}.migrations (version) values (${schemaVersion + 1});
-    end $$`)
+    end $$`
+    // What meets it may lock it out. `migrate` tries again then, too.
+    const made = (): Promise<boolean> =>
+      operator.query(statement).then(
+        () => true,
+        (error: { code?: unknown }) => {
+          if (error.code !== '40P01') throw error
+          return false
+        },
+      )
+    await until('the schema is migrated', patienceMs, made)
     // Those that run go on; one of this version that starts now says that it is too old.
     const refusal = await postgres(operator, { schema })
       .verify()

@@ -14,6 +14,7 @@ if (disk === null) console.log('No file system may be mounted here, so none runs
 const all = [
   faults.restart,
   faults.terminated,
+  faults.readOnly,
   faults.exhausted,
   faults.timeouts,
   faults.serializable,
