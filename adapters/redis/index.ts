@@ -37,10 +37,14 @@ export function redis(
   const connection = connect(client)
   const ear = earOf(client)
   const { announce, ...queue } = redisQueue(connection, tag, ear)
+  // A write: without memory and on a replica PING is answered too.
+  const ping = async (): Promise<void> => {
+    await connection.send('SET', [`${tag}:probe`, '1'], true)
+  }
 
   return {
     name: 'redis',
-    queue,
+    queue: { ...queue, ping },
     inbox: redisInbox(connection, tag, ear),
     limiter: redisLimiter(connection, tag),
     workspaces: redisWorkspaces(connection, tag),
@@ -60,9 +64,7 @@ export function redis(
       const [seconds, micros] = (await connection.send('TIME', [], true)) as [string, string] // as documented
       return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     },
-    async ping() {
-      await connection.send('PING', [], true)
-    },
+    ping,
     stats: async () => ({ total: 1 + ear.connections(), active: connection.pending() > 0 ? 1 : 0 }),
     close: async () => ear.close(),
   }

@@ -33,6 +33,7 @@ import { PosthornError } from '../../src/errors.ts'
  *     tallies                   zset      minutes that have one, for a week
  *     tally:<minute>            hash      "t" or "f", workspace and endpoint as JSON -> outcomes, failures
  *     turns                     hash      name -> the period last taken
+ *     probe                     string    what a ping writes
  *
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *

@@ -183,6 +183,29 @@ describeOwnRedis.each(clients)('a Redis in trouble, through $name', patience, ({
     expect((await queue.stats(now)).size).toBe(3)
   })
 
+  test.for([
+    ['without memory', 'no memory', ['CONFIG', 'SET', 'maxmemory', '1'], ['CONFIG', 'SET', 'maxmemory', '0']],
+    ['a replica', 'read-only replica', ['REPLICAOF', '127.0.0.1', '1'], ['REPLICAOF', 'NO', 'ONE']],
+    [
+      'without enough replicas',
+      'too few replicas',
+      ['CONFIG', 'SET', 'min-replicas-to-write', '1'],
+      ['CONFIG', 'SET', 'min-replicas-to-write', '0'],
+    ],
+  ] as const)('%s it answers reads, but no ping', async ([, refusal, [bad, ...how], [good, ...back]]) => {
+    const { ping, queue } = fresh()
+    await connected.command(bad, ...how)
+    try {
+      await expect(queue.stats(now)).resolves.toMatchObject({ size: 0 })
+      await expect(ping()).rejects.toEqual(unavailable(refusal))
+      await expect(queue.ping!()).rejects.toEqual(unavailable(refusal))
+    } finally {
+      await connected.command(good, ...back)
+    }
+    await ping()
+    await queue.ping!()
+  })
+
   test('while the server is away every call says so, and afterwards all goes on', async () => {
     const own = await startRedis({ appendonly: 'yes', appendfsync: 'always' })
     const through = await open(own.url)
