@@ -4,6 +4,7 @@ import { PosthornError } from '../errors.ts'
 import type { Ingest } from '../services/ingest.ts'
 
 const batchSize = 500
+const batchBytes = 16 * 1024 * 1024
 const leaseMs = 30_000
 const mostTries = 5
 
@@ -32,7 +33,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
 
   return {
     async batch() {
-      const taken = await ctx.inbox.take({ limit: batchSize, leaseMs, now: ctx.clock.now() })
+      const taken = await ctx.inbox.take({ limit: batchSize, maxBytes: batchBytes, leaseMs, now: ctx.clock.now() })
       if (taken.length === 0) return 0
       const outcomes = await Promise.all(taken.map(store))
       const done = taken.filter((_, i) => outcomes[i] === 'done')

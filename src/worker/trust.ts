@@ -4,6 +4,8 @@ const mostWatched = 2000
 const mostProven = 10_000
 const silentAfterMs = 500
 
+type Kind = 'suspect' | 'stranger'
+
 /**
  * Which endpoints may have many requests in flight at once. One that is watched gets one at a time. It is a suspect when
  * its last try timed out or could not connect, or when its first has had no answer for half a second: such ones have at
@@ -33,6 +35,9 @@ export function trust(
   /** With the time at which each was tried last. */
   const strangers = new Map<string, number>()
   const proven = new Set<string>()
+  /** Watched endpoints with a job due for which there was no slot, so that the next claim need not fetch all of them to take one. */
+  const waiting = new Set<string>()
+  let lastAsked: readonly string[] = []
 
   function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
     let slots = 0
@@ -41,12 +46,24 @@ export function trust(
     return slots
   }
 
-  function room(): { suspects: number; strangers: number } {
+  function room(): Record<Kind, number> {
     const ofSuspects = slotsOf(suspects)
     const ofStrangers = slotsOf(strangers)
     return {
-      suspects: concurrency / 2 - ofSuspects,
-      strangers: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
+      suspect: concurrency / 2 - ofSuspects,
+      stranger: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
+    }
+  }
+
+  function kindOf(group: string): Kind | null {
+    return suspects.has(group) ? 'suspect' : strangers.has(group) ? 'stranger' : null
+  }
+
+  function suspectTheSilent(now: number): void {
+    for (const [group, triedAt] of strangers) {
+      if (!busy.has(group) || now - triedAt < silentAfterMs || suspects.size >= mostWatched) continue
+      strangers.delete(group)
+      suspects.add(group)
     }
   }
 
@@ -54,24 +71,36 @@ export function trust(
     watches: () => suspects.size + strangers.size > 0,
 
     restrictions(now) {
-      for (const [group, triedAt] of strangers) {
-        if (!busy.has(group) || now - triedAt < silentAfterMs || suspects.size >= mostWatched) continue
-        strangers.delete(group)
-        suspects.add(group)
-      }
+      suspectTheSilent(now)
       const left = room()
-      const answer: Record<string, number> = {}
-      const restrict = (group: string, full: boolean): void => {
-        answer[group] = full ? perEndpoint : Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0)
+      const known: Record<Kind, string[]> = { suspect: [], stranger: [] }
+      for (const group of waiting) {
+        const kind = kindOf(group)
+        if (kind === null) waiting.delete(group)
+        else known[kind].push(group)
       }
-      for (const group of suspects) restrict(group, left.suspects <= 0)
-      for (const group of strangers.keys()) restrict(group, left.strangers <= 0)
+      const answer: Record<string, number> = {}
+      const asked: string[] = []
+      for (const [kind, groups] of [
+        ['suspect', suspects],
+        ['stranger', strangers],
+      ] as const) {
+        const chosen = known[kind].slice(0, Math.ceil(Math.max(left[kind], 0)))
+        const others = left[kind] > known[kind].length
+        for (const group of groups.keys()) {
+          answer[group] = others ? Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0) : perEndpoint
+        }
+        for (const group of chosen) answer[group] = Math.max(perEndpoint - 1, 0)
+        asked.push(...chosen)
+      }
+      lastAsked = asked
       return answer
     },
 
     within(claims, now) {
+      for (const group of lastAsked) waiting.delete(group)
       for (const { group } of claims) {
-        if (proven.has(group) || suspects.has(group) || strangers.has(group)) continue
+        if (proven.has(group) || kindOf(group) !== null) continue
         if (strangers.size < mostWatched) strangers.set(group, now)
       }
       const left = room()
@@ -80,27 +109,29 @@ export function trust(
       const surplus: Claim[] = []
       for (const one of claims) {
         const { group } = one
-        const kind = suspects.has(group) ? 'suspects' : strangers.has(group) ? 'strangers' : null
+        const kind = kindOf(group)
         if (kind === null) {
           taken.push(one)
-          continue
-        }
-        if (left[kind] <= 0 || busy.has(group) || chosen.has(group)) {
+        } else if (busy.has(group) || chosen.has(group)) {
           surplus.push(one)
-          continue
+        } else if (left[kind] <= 0) {
+          surplus.push(one)
+          waiting.add(group)
+        } else {
+          left[kind]--
+          chosen.add(group)
+          if (kind === 'stranger') strangers.set(group, now)
+          taken.push(one)
         }
-        left[kind]--
-        chosen.add(group)
-        if (kind === 'strangers') strangers.set(group, now)
-        taken.push(one)
       }
       return { taken, surplus }
     },
 
     untilSilent(now) {
       let least = Infinity
-      for (const [group, triedAt] of strangers)
+      for (const [group, triedAt] of strangers) {
         if (busy.has(group)) least = Math.min(least, triedAt + silentAfterMs - now)
+      }
       return Math.max(least, 1)
     },
 

@@ -169,6 +169,29 @@ test('new endpoints that are silent for half a second give way to other new ones
   await stop()
 })
 
+test('when a slot of many silent endpoints falls free, one job is claimed for it, not one of each', async () => {
+  const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 16, perEndpoint: 4 })
+  for (let i = 0; i < 40; i++) {
+    await endpoint(`silent${i}`)
+    await publish(`silent${i}`, 20)
+  }
+  await posthorn.start()
+  for (let round = 0; round < 10; round++) {
+    await clock.advance(600)
+    for (const held of http.inFlight.splice(0)) held.answer(timedOut)
+  }
+  await clock.advance(600)
+  calls.length = 0
+  const sentBefore = http.sent.length
+  for (let n = 0; n < 100; n++) {
+    http.inFlight.shift()!.answer(timedOut)
+    await clock.advance(10)
+  }
+  expect(http.sent.length - sentBefore).toBe(100)
+  expect(calls.filter((name) => name === 'queue.release').length).toBeLessThanOrEqual(20)
+  await stop()
+})
+
 test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue calls each time it may send, not a storm', async () => {
   const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 64, perEndpoint: 16 })
   await endpoint('limited', { rate_limit: { quota: 1, period: 10 } })

@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest'
+
+import { memory } from '../../adapters/memory/index.ts'
+import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
+
+const mebibyte = 1024 * 1024
+
+test('the consumer has at most 16 MiB of accepted events in its hands, and stores them all', async () => {
+  const store = memory()
+  const batches: number[] = []
+  const inbox: typeof store.inbox = {
+    ...store.inbox,
+    async take(options) {
+      const taken = await store.inbox.take(options)
+      if (taken.length > 0) batches.push(taken.reduce((bytes, { data }) => bytes + data.length, 0))
+      return taken
+    },
+  }
+  const posthorn = createTestPosthorn({ storage: store, inbox })
+  const data = JSON.stringify('x'.repeat(mebibyte - 2))
+  await inbox.put(
+    Array.from({ length: 40 }, (_, i) => ({
+      id: `event-${i}`,
+      workspaceId: 'default',
+      event_type: 'large',
+      data,
+      unique_id: null,
+      received_at: posthorn.clock.now(),
+    })),
+  )
+  await posthorn.drain()
+  expect(batches).toEqual([16 * mebibyte, 16 * mebibyte, 8 * mebibyte])
+  expect((await posthorn.events.list('default', { limit: 100 })).data).toHaveLength(40)
+})
