@@ -16,7 +16,7 @@ export interface EngineClock extends Clock {
 
 /** The system's clock. The only place that reads it. */
 export function systemClock(): Clock {
-  return { system: true, now: () => Date.now(), sleep }
+  return { system: true, now: () => Date.now(), sleep, alarm }
 }
 
 /** A clock corrected by what `engineTime` answers. A fake clock needs none and is kept as it is. */
@@ -48,12 +48,16 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
     system: true,
     now: () => clock.now() + offset,
     sleep: (ms, signal) => clock.sleep(ms, signal),
+    ...(clock.alarm !== undefined && { alarm: clock.alarm }),
     async ready() {
       if (clock.now() - knownAt < refreshEveryMs) return
       await (asking ??= ask().finally(() => (asking = null)))
     },
   }
 }
+
+// Timers hold 31 bits of milliseconds; a longer one would fire at once.
+const longestMs = 2_147_483_647
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -63,8 +67,12 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    // Timers hold 31 bits of milliseconds; a longer one would fire at once.
-    const timer = setTimeout(done, Math.min(Math.max(0, ms), 2_147_483_647))
+    const timer = setTimeout(done, Math.min(Math.max(0, ms), longestMs))
     signal?.addEventListener('abort', done, { once: true })
   })
+}
+
+function alarm(ms: number, ring: () => void): () => void {
+  const timer = setTimeout(ring, Math.min(Math.max(0, ms), longestMs))
+  return () => clearTimeout(timer)
 }

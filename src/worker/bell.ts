@@ -1,4 +1,5 @@
 import type { Clock } from '../contracts/clock.ts'
+import { alarm } from '../services/alarm.ts'
 
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
@@ -7,35 +8,32 @@ export interface Bell {
   wait(ms: number, signal?: AbortSignal): Promise<boolean>
 }
 
-/** Given as the reason of an abort, so that none is made, with its stack, each time. */
-const ended = 'ended'
-
 export function bell(clock: Clock): Bell {
   let rung = false
-  const waiting = new Set<{ readonly over: AbortController; rang: boolean }>()
+  const waiting = new Set<(rang: boolean) => void>()
   return {
     ring() {
       rung = waiting.size === 0
-      for (const waiter of waiting) {
-        waiter.rang = true
-        waiter.over.abort(ended)
-      }
+      for (const wake of waiting) wake(true)
     },
-    async wait(ms, signal) {
+    wait(ms, signal) {
       if (rung || signal?.aborted) {
         const rang = rung
         rung = false
-        return rang
+        return Promise.resolve(rang)
       }
-      const over = new AbortController()
-      const end = () => over.abort(ended)
-      const waiter = { over, rang: false }
-      waiting.add(waiter)
-      signal?.addEventListener('abort', end, { once: true })
-      await clock.sleep(ms, over.signal)
-      signal?.removeEventListener('abort', end)
-      waiting.delete(waiter)
-      return waiter.rang
+      return new Promise((resolve) => {
+        const wake = (rang: boolean): void => {
+          waiting.delete(wake)
+          cancel()
+          signal?.removeEventListener('abort', giveUp)
+          resolve(rang)
+        }
+        const giveUp = (): void => wake(false)
+        const cancel = alarm(clock, ms, giveUp)
+        waiting.add(wake)
+        signal?.addEventListener('abort', giveUp)
+      })
     },
   }
 }
