@@ -5,6 +5,8 @@ import { add, first, remove } from './sorted.ts'
 /** The most buried messages that are kept for a look. */
 const deadKept = 1000
 
+const encoder = new TextEncoder()
+
 /** The inbox over its part of the state. */
 export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>): Inbox {
   return {
@@ -21,7 +23,7 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
         }
       }),
 
-    take: ({ limit, leaseMs, now }) =>
+    take: ({ limit, maxBytes, leaseMs, now }) =>
       access.write((state) => {
         const { held, messages, waiting } = state.inbox
         for (let next = first(held); next !== undefined && next[0] <= now; next = first(held)) {
@@ -29,10 +31,13 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
           add(waiting, [messages.get(next[1])!.message.received_at, next[1]])
         }
         const taken: Taken[] = []
+        let bytes = 0
         while (taken.length < limit) {
           const id = first(waiting)?.[1]
           if (id === undefined) break
           const kept = messages.get(id)!
+          bytes += encoder.encode(kept.message.data).byteLength
+          if (taken.length > 0 && bytes > maxBytes) break
           remove(waiting, [kept.message.received_at, id])
           kept.token = String(++state.token)
           kept.heldUntil = now + leaseMs

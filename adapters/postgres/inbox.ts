@@ -28,16 +28,18 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
       await announce('messages')
     },
 
-    async take({ limit, leaseMs, now }) {
+    async take({ limit, maxBytes, leaseMs, now }) {
+      // The size of a long text is known without reading it.
       const rows = await run(sql`
         with due as (
-          select id from ${t.messages} where held_until <= ${now}::bigint
+          select id, received_at, octet_length(data) as bytes from ${t.messages} where held_until <= ${now}::bigint
           order by received_at, id limit ${limit}::int for update skip locked
         ),
+        summed as (select id, bytes, sum(bytes) over (order by received_at, id) as through from due),
         taken as (
           update ${t.messages} m
           set held_until = ${now + leaseMs}::bigint, token = (select gen_random_uuid()::text), tries = m.tries + 1
-          from due where m.id = due.id
+          from summed s where m.id = s.id and (s.through <= ${maxBytes}::bigint or s.through = s.bytes)
           returning m.*
         )
         select * from taken order by received_at, id`)

@@ -75,15 +75,18 @@ return {}`,
 )
 
 /**
- * Lapsed ones first, since they are older than those that nobody took yet; of lapsed ones it looks at 500.
+ * Lapsed ones first, since they are older than those that nobody took yet; of lapsed ones it looks at 500. A group reads
+ * a new message before it knows its size: one that does not fit waits among the lapsed, where the next take finds it.
  *
- * ARGV: limit, now, end of the lease, token. Answers row, data and tries of each message.
+ * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before. Answers the bytes taken now, then row,
+ * data and tries of each message.
  */
 const take = script(
   `${inboxFunctions}
 local limit, now, lease, token = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
+local most, bytes = tonumber(ARGV[5]), tonumber(ARGV[6])
 local length = redis.call('XLEN', stream)
-if length == 0 then return {} end
+if length == 0 then return { ARGV[6] } end
 local pending = redis.pcall('XPENDING', stream, group)
 if pending.err then
   -- Something is deleted first: a script that has freed memory may go on where there is none.
@@ -92,12 +95,19 @@ if pending.err then
   pending = { 0 }
 end
 
-local reply, taken, leaving = {}, 0, { [token] = true }
-local function hold(id, entry, tries, fields)
+local reply, taken, full, leaving = { '' }, 0, false, { [token] = true }
+local function hasRoom(data)
+  full = bytes > 0 and bytes + #data > most
+  return not full
+end
+local function note(id, entry, tries, ends)
   redis.call('HSET', inbox .. 'messages', id, entry .. ' ' .. tries .. ' ' .. token)
-  redis.call('ZADD', inbox .. 'held', lease, id)
-  for _, value in ipairs({ fields[4], fields[6], tostring(tries) }) do reply[#reply + 1] = value end
-  taken = taken + 1
+  redis.call('ZADD', inbox .. 'held', ends, id)
+end
+local function hand(id, entry, tries, row, data)
+  note(id, entry, tries, lease)
+  for _, value in ipairs({ row, data, tostring(tries) }) do reply[#reply + 1] = value end
+  taken, bytes = taken + 1, bytes + #data
 end
 
 local lapsed = {}
@@ -113,26 +123,31 @@ end)
 for _, each in ipairs(lapsed) do
   if taken == limit then break end
   local found = redis.call('XRANGE', stream, each.entry, each.entry)[1]
+  if found and not hasRoom(found[2][6]) then break end
   leaving[each.before] = true
   if found then
     redis.call('XCLAIM', stream, group, token, 0, each.entry, 'RETRYCOUNT', each.tries, 'FORCE', 'JUSTID')
-    hold(each.id, each.entry, each.tries, found[2])
+    hand(each.id, each.entry, each.tries, found[2][4], found[2][6])
   else
     -- Somebody trimmed the stream by hand.
     remove({ each.id }, { each.entry }, {})
   end
 end
 
-local new = math.min(limit - taken, length - pending[1])
-if new > 0 then
-  local read = redis.call('XREADGROUP', 'GROUP', group, token, 'COUNT', new, 'STREAMS', stream, '>')
-  for _, message in ipairs(read and read[1][2] or {}) do
-    local entry, fields = message[1], message[2]
-    local _, tries = find(fields[2])
-    hold(fields[2], entry, (tries or 0) + 1, fields)
+for _ = 1, full and 0 or math.min(limit - taken, length - pending[1]) do
+  local read = redis.call('XREADGROUP', 'GROUP', group, token, 'COUNT', 1, 'STREAMS', stream, '>')
+  if not read then break end
+  local entry, fields = unpack(read[1][2][1])
+  local id, row, data = fields[2], fields[4], fields[6]
+  local _, tries = find(id)
+  if not hasRoom(data) then
+    note(id, entry, tries or 0, 0)
+    break
   end
+  hand(id, entry, (tries or 0) + 1, row, data)
 end
 dismiss(leaving)
+reply[1] = string.format('%.0f', bytes)
 return reply`,
   // The first answer's messages, if it was lost, wait for their lease to end.
   { again: true },
@@ -178,12 +193,15 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       }
       if (messages.length > 0) announce()
     },
-    async take({ limit, leaseMs, now }) {
+    async take({ limit, maxBytes, leaseMs, now }) {
       const taken: Taken[] = []
       const token = crypto.randomUUID()
+      let bytes = '0'
       while (taken.length < limit) {
         const wanted = Math.min(limit - taken.length, entriesPerScript)
-        const rows = rowsOf(await run(connection, take, tag, [wanted, now, now + leaseMs, token]), 3)
+        const reply = await run(connection, take, tag, [wanted, now, now + leaseMs, token, maxBytes, bytes])
+        bytes = reply[0]!
+        const rows = rowsOf(reply.slice(1), 3)
         for (const [row, data, tries] of rows as readonly [string, string, string][]) {
           taken.push({ ...(JSON.parse(row) as Omit<Message, 'data'>), data, token, tries: Number(tries) }) // written by put
         }

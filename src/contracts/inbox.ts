@@ -23,8 +23,16 @@ export interface Taken extends Message {
 export interface Inbox {
   /** Stores messages; one whose id is there already is left as it is. */
   put(messages: readonly Message[]): Promise<void>
-  /** Takes up to `limit` waiting messages, oldest first; those whose hold lapsed wait again. Two callers never hold the same one. */
-  take(options: { readonly limit: number; readonly leaseMs: number; readonly now: number }): Promise<readonly Taken[]>
+  /**
+   * Takes up to `limit` waiting messages, oldest first, as long as their data has at most `maxBytes` bytes of UTF-8
+   * together; the first one whatever its size. Those whose hold lapsed wait again. Two callers never hold the same one.
+   */
+  take(options: {
+    readonly limit: number
+    readonly maxBytes: number
+    readonly leaseMs: number
+    readonly now: number
+  }): Promise<readonly Taken[]>
   /** Removes messages that are held with these tokens. */
   done(taken: readonly Taken[]): Promise<void>
   /** Moves messages to the dead list, where nothing takes them. */

@@ -11,7 +11,9 @@ const message = (id: string, received_at: number, more: Partial<Message> = {}): 
   received_at,
   ...more,
 })
-const take = (inbox: Inbox, now = 10_000, limit = 100) => inbox.take({ limit, leaseMs: 1000, now })
+const take = (inbox: Inbox, now = 10_000, limit = 100, maxBytes = 1_000_000) =>
+  inbox.take({ limit, maxBytes, leaseMs: 1000, now })
+const takeBytes = (inbox: Inbox, maxBytes: number, now = 10_000) => take(inbox, now, 100, maxBytes)
 const ids = (messages: readonly Message[]) => messages.map(({ id }) => id)
 
 /** What every inbox promises. */
@@ -87,6 +89,43 @@ export const inboxContract: Contract<Inbox> = [
     await inbox.put(all)
     const shares = await Promise.all(Array.from({ length: 10 }, () => take(inbox, 10_000, 20)))
     const taken = [...ids(shares.flat()), ...ids(await take(inbox))]
+    equal(taken.toSorted(), ids(all), 'every message once')
+  }),
+
+  promise('a take ends before the message that is beyond its bytes, and the rest waits in its order', async (inbox) => {
+    const data = '"日本"' // of 8 bytes
+    await inbox.put(['a', 'b', 'c', 'd', 'e', 'f'].map((id, i) => message(id, i, { data })))
+    equal(ids(await takeBytes(inbox, 15)), ['a'], 'one byte short of two')
+    equal(ids(await takeBytes(inbox, 16)), ['b', 'c'], 'room for two')
+    equal(ids(await takeBytes(inbox, 31)), ['d', 'e', 'f'], 'room for the rest')
+    equal(ids(await takeBytes(inbox, 39, 11_000)), ['a', 'b', 'c', 'd'], 'lapsed ones, one byte short of five')
+    const rest = await takeBytes(inbox, 40, 11_000)
+    equal(ids(rest), ['e', 'f'], 'and the rest of them')
+    equal(rest[0]?.tries, 2, 'tries of one that did not fit')
+  }),
+
+  promise('a message that is larger than the bytes of a take is taken alone, and never left behind', async (inbox) => {
+    const data = JSON.stringify('x'.repeat(1000))
+    await inbox.put([message('a', 1), message('big', 2, { data }), message('c', 3)])
+    equal(ids(await takeBytes(inbox, 100)), ['a'], 'what comes before it')
+    await inbox.put([message('d', 4)])
+    const [big, ...others] = await takeBytes(inbox, 100)
+    equal([big?.id, big?.tries, others], ['big', 1, []], 'it alone, in its turn, for the first time')
+    equal(ids(await takeBytes(inbox, 100)), ['c', 'd'], 'what comes after it')
+    equal(ids(await takeBytes(inbox, 0, 11_000)), ['a'], 'one at the least')
+    equal(await inbox.size(), 4, 'size')
+  }),
+
+  promise('callers with little room share what there is without overlap or loss', async (inbox) => {
+    const all = Array.from({ length: 60 }, (_, i) => message(`m${100 + i}`, i, { data: '"12345678"' }))
+    await inbox.put(all)
+    const taken: string[] = []
+    for (let rounds = 0; taken.length < all.length; rounds++) {
+      const shares = await Promise.all(Array.from({ length: 5 }, () => takeBytes(inbox, 35)))
+      equal(shares.filter(({ length }) => length > 3).length, 0, 'shares that have no room')
+      taken.push(...ids(shares.flat()))
+      ok(rounds < 60, 'each round brings something')
+    }
     equal(taken.toSorted(), ids(all), 'every message once')
   }),
 

@@ -24,6 +24,7 @@ const anyStep = fc.oneof(
   fc.record({
     op: fc.constant('take' as const),
     limit: fc.integer({ min: 1, max: 6 }),
+    maxBytes: fc.integer({ min: 0, max: 250 }), // a message has about fifty
     leaseMs: fc.integer({ min: 1, max: 60 }),
   }),
   fc.record({ op: fc.constantFrom('done' as const, 'bury' as const), which: fewIndexes }),
@@ -46,7 +47,7 @@ const messageOf = (n: number, received_at = start): Message => ({
 const ids = (messages: readonly Message[]) => messages.map(({ id }) => id)
 const messages = (count: number) => Array.from({ length: count }, (_, n) => messageOf(n))
 
-const take = (inbox: Inbox, now = start, limit = 100) => inbox.take({ limit, leaseMs: 1000, now })
+const take = (inbox: Inbox, now = start, limit = 100) => inbox.take({ limit, maxBytes: 1_000_000, leaseMs: 1000, now })
 
 /** Answers each consumer of the group as its name and how many messages it has. Clients differ in how they show XINFO. */
 const consumersOf = `
@@ -278,6 +279,25 @@ describeOwnRedis.each(clients)('the inbox on Redis through $name', { timeout: 30
     await other.bury(rest.slice(0, 1), 'bad')
     await other.done(rest)
     expect(await sizes()).toEqual([0, 0, 0])
+    expect(await consumers()).toEqual([])
+  })
+
+  test('the bytes of a take bound all its scripts together, and what was read too much is not counted as a try', async () => {
+    const { inbox, consumers } = opened()
+    const all = Array.from({ length: 1500 }, (_, n) => ({ ...messageOf(n), data: '"12345678"' }))
+    await inbox.put(all)
+    const bounded = () => inbox.take({ limit: 1500, maxBytes: 7009, leaseMs: 1000, now: start })
+    const first = await bounded()
+    expect(ids(first)).toEqual(ids(all.slice(0, 700)))
+    await inbox.done(first)
+    expect(await consumers()).toEqual([`${first[0]!.token} 1`])
+    const second = await bounded()
+    expect(ids(second)).toEqual(ids(all.slice(700, 1400)))
+    const third = await bounded()
+    expect(ids(third)).toEqual(ids(all.slice(1400)))
+    expect(new Set([...second, ...third].map(({ tries }) => tries))).toEqual(new Set([1]))
+    await inbox.done([...second, ...third])
+    expect(await inbox.size()).toBe(0)
     expect(await consumers()).toEqual([])
   })
 })

@@ -122,7 +122,7 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
     expect((await queue.stats(start)).size).toBe(450)
 
     await inbox.put(Array.from({ length: 1200 }, (_, i) => ({ ...messageOf(i), received_at: i })))
-    const taken = await inbox.take({ limit: 1100, leaseMs: 1000, now: start })
+    const taken = await inbox.take({ limit: 1100, maxBytes: 1_000_000, leaseMs: 1000, now: start })
     expect(taken.map(({ received_at }) => received_at)).toEqual(Array.from({ length: 1100 }, (_, i) => i))
     await inbox.done(taken)
     expect(await inbox.size()).toBe(100)

@@ -145,7 +145,7 @@ export const operations: readonly Operation[] = [
   },
   {
     name: 'take from the inbox',
-    run: ({ inbox }) => inbox.take({ limit: 50, leaseMs: 1, now: start }),
+    run: ({ inbox }) => inbox.take({ limit: 50, maxBytes: 1_000_000, leaseMs: 1, now: start }),
   },
   attempts('by id', {}),
   attempts('by event', { event_id: 'e77' }),

@@ -250,7 +250,7 @@ describe('an async source', () => {
       const response = await post(posthorn, '{"event_type":"x","data":{"n":1}}')
       const id = response.headers.get('webhook-event-id')!
       // A consumer that is no more took the message, and never said that it is done.
-      await storage.inbox.take({ limit: 1, leaseMs: 30_000, now: posthorn.clock.now() })
+      await storage.inbox.take({ limit: 1, maxBytes: 0, leaseMs: 30_000, now: posthorn.clock.now() })
       if (storedBefore) await posthorn.events.create('default', { id, event_type: 'x', data: { n: 1 } })
       await posthorn.advance('29s')
       expect((await posthorn.status()).event.pending).toBe(1)

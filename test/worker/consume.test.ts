@@ -17,11 +17,14 @@ test('the consumer has at most 16 MiB of accepted events in its hands, and store
     },
   }
   const posthorn = createTestPosthorn({ storage: store, inbox })
+  const stored = new Set<string>()
+  posthorn.on('event', ({ event }) => stored.add(event.id))
+  const { id: workspaceId } = await posthorn.workspaces.get('default')
   const data = JSON.stringify('x'.repeat(mebibyte - 2))
   await inbox.put(
     Array.from({ length: 40 }, (_, i) => ({
       id: `event-${i}`,
-      workspaceId: 'default',
+      workspaceId,
       event_type: 'large',
       data,
       unique_id: null,
@@ -30,5 +33,5 @@ test('the consumer has at most 16 MiB of accepted events in its hands, and store
   )
   await posthorn.drain()
   expect(batches).toEqual([16 * mebibyte, 16 * mebibyte, 8 * mebibyte])
-  expect((await posthorn.events.list('default', { limit: 100 })).data).toHaveLength(40)
+  expect(stored.size).toBe(40)
 })
