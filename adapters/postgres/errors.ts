@@ -48,7 +48,14 @@ export function isRace(error: unknown): boolean {
 
 /** The engine refuses what one of the values says: bad data (22), a constraint (23), a size (54). */
 export function isRefusal(error: unknown): boolean {
-  return /^(22|23|54)/.test(codeOf(causeOf(error)))
+  const away = error instanceof PosthornError && error.code === 'unavailable'
+  return !away && /^(22|23|54)/.test(codeOf(causeOf(error)))
+}
+
+/** No transaction gets an id until old rows are vacuumed. The code is that of a value too large. */
+function isOutOfIds(error: unknown): boolean {
+  const { routine } = (error ?? {}) as { routine?: unknown } // of what a driver threw
+  return routine === 'GetNewTransactionId' || routine === 'GetNewMultiXactId'
 }
 
 function causeOf(error: unknown): unknown {
@@ -63,7 +70,7 @@ export function translated(error: unknown, schema: string): PosthornError {
     return new PosthornError('unavailable', `The schema "${schema}" is missing or old: run migrate()`, { cause: error })
   }
   const text = error instanceof Error ? error.message : ''
-  if (connection.has(code) || connectionText.test(text) || unavailableState.test(code)) {
+  if (connection.has(code) || connectionText.test(text) || unavailableState.test(code) || isOutOfIds(error)) {
     return new PosthornError('unavailable', `PostgreSQL is not available${code === '' ? '' : ` (${code})`}`, {
       cause: error,
     })

@@ -166,6 +166,22 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
       await pool.query(`alter table ${schema}.turns drop constraint no_secret`)
       await close()
     })
+
+    test('a server out of transaction ids is unavailable, and no entry is blamed for it', async () => {
+      const texts: string[] = []
+      const error = Object.assign(new Error('database is not accepting commands'), {
+        code: '54000',
+        routine: 'GetNewTransactionId',
+      })
+      const query = (text: string) => {
+        texts.push(text)
+        return Promise.reject(error)
+      }
+      const storage = postgres({ query })
+      const entries = ['a', 'b'].map((id) => entry('w', 1, event(id)))
+      await expect(storage.events.ingest(entries, { enqueue: true })).rejects.toMatchObject({ code: 'unavailable' })
+      expect(texts).toHaveLength(1)
+    })
   })
 
   describe.each(clients)('wake-ups through $name', ({ open }) => {
