@@ -12,7 +12,7 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
-import { inRange, isAttemptListed } from './filters.ts'
+import { attemptConditions, type Condition, inRange } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 import { type Details, type Ended, settleAll } from './settle.ts'
@@ -121,42 +121,47 @@ return reply`,
 
 export function redisAttempts(connection: Connection, tag: string, announce: () => void): Attempts {
   const brief = ['status', 'planned', 'ended'] as const
-  const listed = (index: string, exact: boolean, wanted: (attempt: StoredAttempt) => boolean): Listing<StoredAttempt> =>
+  const listed = (
+    index: string,
+    where: readonly Condition[],
+    attempted_at?: AttemptQuery['attempted_at'],
+  ): Listing<StoredAttempt> =>
     listing(connection, tag, {
       index,
-      exact,
+      where,
+      exact: attempted_at === undefined,
       kind: 'attempt',
       fields: brief,
       parse(_id, fields) {
         if (fields[1] === '') return null
         const attempt = parseAttempt(fields)
-        return wanted(attempt) ? attempt : null
+        return inRange(attempt.attempted_at, attempted_at) ? attempt : null
       },
     })
 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
     const room = await roomOf(connection, tag, workspaceId)
-    const { event_id, endpoint_id, status, created_at, attempted_at, scheduled_at } = query
+    const { event_id, endpoint_id, status, attempted_at } = query
     if (event_id !== undefined) {
       const of = await connection.send('HGET', [`${tag}:event:${event_id}`, 'room'], true)
       if (of !== room || room === null) return listOf<StoredAttempt>(null)
     }
     const all = `room:${room}:attempts`
     const indexes = [
-      ...(event_id === undefined ? [] : [`event:${event_id}:attempts`]),
-      ...(endpoint_id === undefined ? [] : [`${all}:endpoint:${endpoint_id}`]),
-      ...(status === undefined ? [] : [`${all}:status:${status}`]),
+      ...(event_id === undefined ? [] : [{ index: `event:${event_id}:attempts`, field: 'event' }]),
+      ...(endpoint_id === undefined ? [] : [{ index: `${all}:endpoint:${endpoint_id}`, field: 'endpoint' }]),
+      ...(status === undefined ? [] : [{ index: `${all}:status:${status}`, field: 'status' }]),
     ]
     const sized = await Promise.all(
-      indexes.map(async (index) => ({
-        index,
-        size: Number(await connection.send('ZCARD', [`${tag}:${index}`], true)),
+      indexes.map(async (each) => ({
+        ...each,
+        size: Number(await connection.send('ZCARD', [`${tag}:${each.index}`], true)),
       })),
     )
-    const narrowest = sized.toSorted((a, b) => a.size - b.size)[0]?.index ?? all
-    const timeless = created_at === undefined && attempted_at === undefined && scheduled_at === undefined
-    return listed(narrowest, timeless && indexes.length <= 1, (attempt) => isAttemptListed(attempt, query))
+    const { index, field } = sized.toSorted((a, b) => a.size - b.size)[0] ?? { index: all, field: null }
+    const where = attemptConditions(query).filter(([asked]) => asked !== field)
+    return listed(index, where, attempted_at)
   }
 
   return {
@@ -228,14 +233,12 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     async undelivered(workspaceId, query) {
       const { status, event_types, endpoint_id, created_at, after, limit } = query
       const room = await roomOf(connection, tag, workspaceId)
-      const ended = listed(
-        `room:${room}:attempts:undelivered`,
-        false,
-        (attempt) =>
-          (status === undefined || attempt.status === status) &&
-          (endpoint_id === undefined || attempt.endpoint_id === endpoint_id) &&
-          inRange(attempt.created_at, created_at),
-      )
+      const where = attemptConditions({
+        ...(status !== undefined && { status }),
+        ...(endpoint_id !== undefined && { endpoint_id }),
+        ...(created_at !== undefined && { created_at }),
+      })
+      const ended = listed(`room:${room}:attempts:undelivered`, where)
       const found: Undelivered[] = []
       for await (const batch of ended.walk(after, true, limit, 0)) {
         for (const part of chunks(batch, 100)) {

@@ -3,7 +3,7 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
-import { isEventListed } from './filters.ts'
+import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
@@ -85,7 +85,8 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
     }
     return listing<Row>(connection, tag, {
       index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
-      exact: created_at === undefined && ingested_at === undefined,
+      where: whereIn('created', created_at),
+      exact: ingested_at === undefined,
       kind: 'event',
       fields: ['row'],
       parse: (_id, [json]) => (json === '' ? null : wanted(JSON.parse(json!) as Row)), // written by ingest

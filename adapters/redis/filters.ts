@@ -1,11 +1,4 @@
-import type {
-  AttemptQuery,
-  EventQuery,
-  ListQuery,
-  PluginQuery,
-  StoredAttempt,
-  TimeRange,
-} from '../../src/contracts/storage.ts'
+import type { AttemptQuery, EventQuery, ListQuery, PluginQuery, TimeRange } from '../../src/contracts/storage.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 
@@ -39,17 +32,6 @@ export function isEventListed(event: Omit<StoredEvent, 'data'>, query: EventQuer
   )
 }
 
-export function isAttemptListed(attempt: StoredAttempt, query: AttemptQuery): boolean {
-  return (
-    (query.event_id === undefined || attempt.event_id === query.event_id) &&
-    (query.endpoint_id === undefined || attempt.endpoint_id === query.endpoint_id) &&
-    (query.status === undefined || attempt.status === query.status) &&
-    inRange(attempt.created_at, query.created_at) &&
-    inRange(attempt.attempted_at, query.attempted_at) &&
-    inRange(attempt.scheduled_at, query.scheduled_at)
-  )
-}
-
 /** Whether a time lies in the range; a missing range holds all, and null lies in none. */
 export function inRange(time: number | null, range: TimeRange | undefined): boolean {
   if (range === undefined) return true
@@ -61,4 +43,34 @@ export function inRange(time: number | null, range: TimeRange | undefined): bool
     (range.lt === undefined || time < range.lt) &&
     (range.lte === undefined || time <= range.lte)
   )
+}
+
+/** What Redis asks of a field of a row: that it is this text, or a number on this side of a bound. */
+export type Condition = readonly [field: string, test: 'is' | 'gt' | 'gte' | 'lt' | 'lte', bound: string | number]
+
+/** The conditions that Redis can ask of an attempt, by the fields of its hash. */
+export function attemptConditions(
+  query: Pick<AttemptQuery, 'event_id' | 'endpoint_id' | 'status' | 'created_at' | 'scheduled_at'>,
+): readonly Condition[] {
+  return [
+    ...whereIs('event', query.event_id),
+    ...whereIs('endpoint', query.endpoint_id),
+    ...whereIs('status', query.status),
+    ...whereIn('created', query.created_at),
+    ...whereIn('due', query.scheduled_at),
+  ]
+}
+
+/** That a field is this text, if one is given. */
+function whereIs(field: string, text: string | undefined): readonly Condition[] {
+  return text === undefined ? [] : [[field, 'is', text]]
+}
+
+/** That a time lies in the range, if one is given. */
+export function whereIn(field: string, range: TimeRange = {}): readonly Condition[] {
+  const { eq, ...bounds } = range
+  const sides = (['gt', 'gte', 'lt', 'lte'] as const).flatMap((test): Condition[] =>
+    bounds[test] === undefined ? [] : [[field, test, bounds[test]]],
+  )
+  return eq === undefined ? sides : [[field, 'is', String(eq)], ...sides]
 }

@@ -40,6 +40,7 @@ import { PosthornError } from '../../src/errors.ts'
  * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one step:
  * a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than that.
  * Lists are walked in several reads: a row written meanwhile may be in the page or not, none is there twice.
+ * Times and further filters are asked of each row of the narrowest index, until the page is full; for a total, of all.
  *
  * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which loses
  * nothing that was acknowledged, and `maxmemory-policy noeviction`, without which Redis deletes what it likes. With

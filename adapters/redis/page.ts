@@ -1,16 +1,43 @@
 import type { ListQuery, Page } from '../../src/contracts/storage.ts'
 import type { Connection } from './client.ts'
+import type { Condition } from './filters.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
  * ARGV: zset of ids, "up" or "down", an id to begin strictly beyond or '', how many, how many to skip, what the keys of
- * the rows begin with, then the fields. Answers the id and the fields of each row, '' for one that is not there.
+ * the rows begin with, how many conditions, and field, test and bound of each, then the fields. Answers how many ids it
+ * came upon, the last of them, how many of their rows meet the conditions, and id and fields of each of these, '' for a
+ * field that is not there; with no fields nothing of them.
  */
 const read = script(
   `
 local index, down, from, count, skip, kind = KEYS[1] .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local fields = {}
-for i = 7, #ARGV do fields[#fields + 1] = ARGV[i] end
+local tested, tests, bounds, fields = {}, {}, {}, {}
+local first = 8 + 3 * tonumber(ARGV[7])
+for i = 8, first - 1, 3 do
+  tested[#tested + 1], tests[#tests + 1] = ARGV[i], ARGV[i + 1]
+  bounds[#bounds + 1] = ARGV[i + 1] == 'is' and ARGV[i + 2] or tonumber(ARGV[i + 2])
+end
+for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end
+
+local function meets(value, test, bound)
+  if not value then return false end
+  if test == 'is' then return value == bound end
+  value = tonumber(value)
+  if test == 'gt' then return value > bound end
+  if test == 'gte' then return value >= bound end
+  if test == 'lt' then return value < bound end
+  return value <= bound
+end
+local function wanted(key)
+  if #tested == 0 then return true end
+  local values = redis.call('HMGET', key, unpack(tested))
+  for i, test in ipairs(tests) do
+    if not meets(values[i], test, bounds[i]) then return false end
+  end
+  return true
+end
+
 local bound = from ~= '' and '(' .. from
 local ids
 if not bound then
@@ -20,22 +47,30 @@ elseif down then
 else
   ids = redis.call('ZRANGEBYLEX', index, bound, '+', 'LIMIT', skip, count)
 end
-local reply = {}
+local found, reply = 0, { tostring(#ids), ids[#ids] or '', '' }
 for _, id in ipairs(ids) do
-  reply[#reply + 1] = id
-  for _, value in ipairs(redis.call('HMGET', KEYS[1] .. ':' .. kind .. ':' .. id, unpack(fields))) do
-    reply[#reply + 1] = value or ''
+  local key = KEYS[1] .. ':' .. kind .. ':' .. id
+  if wanted(key) then
+    found = found + 1
+    if #fields > 0 then
+      reply[#reply + 1] = id
+      for _, value in ipairs(redis.call('HMGET', key, unpack(fields))) do reply[#reply + 1] = value or '' end
+    end
   end
 end
+reply[3] = tostring(found)
 return reply`,
   { again: true },
 )
 
+/** The most ids that one run tests. */
+const walkedPerScript = 1000
+
 /** Rows in the order of their ids, as one index of them says. */
 export interface Listing<Row> {
-  /** How many there are; null where only walking tells, since the filters ask for more than the index knows. */
+  /** How many there are; null where only walking tells, since the filters ask for more than Redis can. */
   size(): Promise<number | null>
-  /** Batches of rows with their ids, strictly beyond `from`, the first `skip` of the index left out. */
+  /** Batches of rows, strictly beyond `from`. `skip` of them are left out first, where there is a size. */
   walk(from: string | null, upwards: boolean, first: number, skip: number): AsyncGenerator<readonly Row[], void>
 }
 
@@ -45,35 +80,54 @@ export function listing<Row>(
   tag: string,
   {
     index,
+    where = [],
     exact,
     kind,
     fields,
     parse,
   }: {
     readonly index: string
-    /** Whether the index holds nothing that the filters leave out. */
+    /** What Redis itself asks of a row of the index, so that those left out cost little. */
+    readonly where?: readonly Condition[]
+    /** Whether index and conditions leave nothing in that the filters leave out. */
     readonly exact: boolean
     readonly kind: string
     readonly fields: readonly string[]
     readonly parse: (id: string, fields: readonly string[]) => Row | null
   },
 ): Listing<Row> {
+  const most = where.length === 0 ? entriesPerScript : walkedPerScript
+  /** Parts of the index with the rows of each that meet the conditions: their number and, where asked for, their fields. */
+  async function* parts(from: string | null, upwards: boolean, first: number, skip: number, asked: readonly string[]) {
+    let count = Math.min(first, most)
+    let skipped = skip
+    let after = from ?? ''
+    for (;;) {
+      const window = [index, upwards ? 'up' : 'down', after, count, skipped, kind]
+      const args = [...window, where.length, ...where.flat(), ...asked]
+      const [walked, last, found, ...rows] = await run(connection, read, tag, args)
+      yield { found: Number(found), rows: rowsOf(rows, asked.length + 1) }
+      if (Number(walked) < count) return
+      after = last!
+      skipped = 0
+      count = Math.min(count * 2, most)
+    }
+  }
+
   return {
     async size() {
-      return exact ? Number(await connection.send('ZCARD', [`${tag}:${index}`], true)) : null
+      if (!exact) return null
+      if (where.length === 0) return Number(await connection.send('ZCARD', [`${tag}:${index}`], true))
+      let size = 0
+      for await (const { found } of parts(null, true, most, 0, [])) size += found
+      return size
     },
     async *walk(from, upwards, first, skip) {
-      let count = Math.min(first, entriesPerScript)
-      let skipped = exact ? skip : 0
-      let after = from
-      for (;;) {
-        const args = [index, upwards ? 'up' : 'down', after ?? '', count, skipped, kind, ...fields]
-        const rows = rowsOf(await run(connection, read, tag, args), fields.length + 1)
-        yield rows.flatMap(([id, ...values]) => parse(id!, values) ?? [])
-        if (rows.length < count) return
-        after = rows.at(-1)![0]!
-        skipped = 0
-        count = Math.min(count * 2, entriesPerScript)
+      // The index knows how to skip what it holds, not what meets conditions.
+      let left = where.length === 0 ? 0 : skip
+      for await (const { rows } of parts(from, upwards, first, skip - left, fields)) {
+        yield rows.slice(left).flatMap(([id, ...values]) => parse(id!, values) ?? [])
+        left = Math.max(0, left - rows.length)
       }
     },
   }
@@ -108,7 +162,7 @@ export async function pageOf<Row extends { readonly id: string }>(
   let taken = 0
   let full = false
   let beyond = false
-  walking: for await (const batch of listed.walk(from, upwards !== turned, limit + 1, offset)) {
+  walking: for await (const batch of listed.walk(from, upwards !== turned, limit + 1, size === null ? 0 : offset)) {
     for (const row of batch) {
       if (seen++ < offset) continue
       if (full) {
