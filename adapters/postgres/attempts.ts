@@ -74,6 +74,8 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
           where w.id = ${workspaceId}::text and e.id in (select event_id from given)
           order by e.id for key share of e
         ),
+        -- A purge that did not see that lock fails on this row.
+        revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
         ${opened(db, sql`select distinct on (g.id) g.*, k.workspace from given g join kept k on k.id = g.event_id`, enqueue)}
         select id from made`)
       const made = new Set(rows.map((row) => row['id']))

@@ -33,13 +33,17 @@ export async function purge(
     unsaid as (delete from ${t.outcomes} where attempt_id = any(array(select id from doomed))),
     gone as (delete from ${t.attempts} where id = any(array(select id from doomed)) returning id)
     select count(*) as removed from gone`
-  /** Whoever adds an attempt to an event holds it locked meanwhile. */
+  /**
+   * Whoever adds an attempt to an event by hand holds it locked meanwhile, and leaves a row that this statement must have
+   * seen. Other attempts follow one that is there.
+   */
   const events = (ids: Sql) => sql`
     with doomed as materialized (
       select e.id from ${t.events} e
       where e.id = any(array(${ids})) and (select 1 from ${t.attempts} a where a.event_id = e.id limit 1) is null
       for update skip locked
     ),
+    forgotten as (delete from ${t.revisited} where event_id = any(array(select id from doomed))),
     gone as (
       delete from ${t.events} where id = any(array(select id from doomed)) returning id, workspace, unique_id
     ),
@@ -60,7 +64,8 @@ export async function purge(
   await run(sql`
     delete from ${t.graves} g
     where g.dug_by < pg_snapshot_xmin(pg_current_snapshot())
-      and not exists (select from ${t.events} e where e.workspace = g.workspace)`)
+      and not exists (select from ${t.events} e where e.workspace = g.workspace)
+      and not exists (select from ${t.attempts} a where a.workspace = g.workspace)`)
 
   if (eventsBefore !== null) {
     const idle = () => sql`

@@ -25,6 +25,7 @@ const names = [
   'limits',
   'turns',
   'probes',
+  'revisited',
 ] as const
 
 /** The tables as statements name them, with their schema. */

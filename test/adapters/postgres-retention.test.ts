@@ -99,20 +99,35 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     expect(await subject.events.get('w', 'gone')).toBeNull()
   })
 
-  test('a purge goes on when an attempt was added between its look at an event and its lock', async () => {
-    await finished(['e1', 'e2'])
-    let races = 1
-    const racing: PostgresClient = {
+  test('an event to which an attempt is added between the look of a purge and its lock is kept', async () => {
+    await finished(['again', 'gone'])
+    const { subject } = opened
+    await subject.purge({ eventsBefore: null, attemptsBefore: Number.MAX_SAFE_INTEGER, limit: 1000 })
+    let looks = 0
+    const slow: PostgresClient = {
       query(text, values) {
-        if (races === 0 || !text.includes('for update skip locked')) return pool.query<Row>(text, values)
-        races--
-        throw Object.assign(new Error('violates foreign key constraint "attempts_event_id_fkey"'), { code: '23503' })
+        if (!text.includes('for update skip locked\n    ),\n    forgotten') || ++looks > 1)
+          return pool.query<Row>(text, values)
+        const adding = subject.attempts.add('w', [attempt('retry', 'again')], enqueue)
+        const looking = pool.query<Row>(
+          text.replace('for update skip locked', 'and (select pg_sleep(1)) is not null for update skip locked'),
+          values,
+        )
+        return adding.then(() => looking)
       },
     }
-    const storage = postgres(racing, { schema: opened.schema })
+    const storage = postgres(slow, { schema: opened.schema })
     while ((await storage.purge(old)) > 0);
-    expect(races).toBe(0)
-    expect(await count('events')).toBe(0)
+    expect(looks).toBeGreaterThan(1)
+    expect((await subject.events.get('w', 'again'))?.id).toBe('again')
+    expect((await subject.attempts.get('w', 'retry'))?.status).toBe('OPEN')
+    expect(await subject.events.get('w', 'gone')).toBeNull()
+    expect(await count('revisited')).toBe(1)
+
+    const [claim] = await claimAll(subject)
+    await subject.attempts.settle([settlement('w', attempt('retry', 'again'), { claim: claim! })], enqueue)
+    while ((await subject.purge({ ...old, attemptsBefore: Number.MAX_SAFE_INTEGER })) > 0);
+    for (const table of ['events', 'attempts', 'revisited']) expect(await count(table), table).toBe(0)
   })
 
   test('what the queue and the limiter keep of an endpoint goes after it', async () => {
