@@ -8,7 +8,6 @@ import { isPlainObject } from '../schema/leaf.ts'
 import { listParameters } from '../schema/page.ts'
 import type { PageOf, ReplayInput, Services } from '../services/services.ts'
 import { version } from '../version.ts'
-import { parseDocument, writeJson, writeYaml } from './document.ts'
 import { readFlag, readQuery } from './query.ts'
 import { readJson, readText } from './read.ts'
 import { json } from './respond.ts'
@@ -138,12 +137,14 @@ const deliveries = [
 
 const config = [
   route(true, 'POST', '/config/sync', 'config.sync', async ({ services, workspace, request, url, maxBodyBytes }) => {
+    const { parseDocument } = await import('./document.ts')
     const text = await readText(request, maxBodyBytes)
     const document = await parseDocument(text, request.headers.get('content-type'))
     const dryRun = readFlag(url.searchParams, 'dry_run')
     return json(200, await services.config.sync(workspace, document as ConfigDocument, { dryRun }))
   }),
   route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request }) => {
+    const { writeJson, writeYaml } = await import('./document.ts')
     const document = await services.config.dump(workspace)
     const accept = request.headers.get('accept') ?? ''
     if (accept.includes('application/json') && !accept.includes('text/')) return json(200, writeJson(document))

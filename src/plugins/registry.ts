@@ -42,27 +42,19 @@ export function registry(custom: readonly PluginKind[]): PluginRegistry {
   }
   const order = runOrder(custom)
   const ranks = new Map(order.map((name, rank) => [name, rank]))
-  const loading = new Map<string, Promise<void>>()
+  const loaded = new Set<string>()
 
-  async function loaded(name: string, platform: Platform): Promise<void> {
-    let known = loading.get(name)
-    if (known === undefined) {
-      known = (async () => kinds.get(name)?.load?.(platform))()
-      loading.set(name, known)
-    }
-    try {
-      await known
-    } catch (cause) {
-      loading.delete(name)
-      throw cause
-    }
+  async function load(name: string, platform: Platform): Promise<void> {
+    if (loaded.has(name)) return
+    await kinds.get(name)?.load?.(platform)
+    loaded.add(name)
   }
 
   return {
     get: (name) => kinds.get(name),
     rank: (name) => ranks.get(name) ?? order.length,
     async ready(platform, names = [...kinds.keys()]) {
-      await Promise.all(names.map((name) => loaded(name, platform)))
+      await Promise.all(names.map((name) => load(name, platform)))
     },
   }
 }

@@ -1,40 +1,43 @@
 import type { Context } from '../context.ts'
 import { attemptService } from './attempts.ts'
-import { configService } from './config.ts'
 import { type Deliver, deliverService } from './deliver.ts'
 import { endpointResources } from './endpoints.ts'
 import { eventReads } from './events.ts'
-import { explainService } from './explain.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
-import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
 import type { Services } from './services.ts'
 import { sourceService } from './sources.ts'
-import { statusService } from './status.ts'
-import { testDeliveryService } from './test-delivery.ts'
 import { workspaceService } from './workspaces.ts'
 
-/** All use cases over one context, with the two services that the worker and the gateway share with them. */
+/**
+ * All use cases over one context, with the two services that the worker and the gateway share with them. What most
+ * processes never do is loaded when it is first asked for.
+ */
 export function composeServices(ctx: Context): { services: Services; ingest: Ingest; deliver: Deliver } {
   const ingest = ingestService(ctx)
   const deliver = deliverService(ctx)
+  const onDemand = async () => (await import('./on-demand.ts')).onDemandServices(ctx, ingest, deliver)
   const services: Services = {
     workspaces: workspaceService(ctx),
-    endpoints: { ...endpointResources(ctx), ...testDeliveryService(ctx, ingest, deliver) },
+    endpoints: { ...endpointResources(ctx), test: async (...asked) => (await onDemand()).test(...asked) },
     sources: sourceService(ctx),
     plugins: pluginService(ctx),
     events: {
       ...eventReads(ctx),
       ...publishService(ctx, ingest),
       ...retryService(ctx),
-      ...explainService(ctx),
-      ...replayService(ctx),
+      explain: async (...asked) => (await onDemand()).explain(...asked),
+      replay: async (...asked) => (await onDemand()).replay(...asked),
     },
     attempts: attemptService(ctx),
-    config: configService(ctx),
-    ...statusService(ctx),
+    config: {
+      sync: async (...asked) => (await onDemand()).sync(...asked),
+      dump: async (...asked) => (await onDemand()).dump(...asked),
+    },
+    status: async () => (await onDemand()).status(),
+    health: async () => (await onDemand()).health(),
   }
   return { services, ingest, deliver }
 }

@@ -1,0 +1,19 @@
+import type { Context } from '../context.ts'
+import { configService } from './config.ts'
+import type { Deliver } from './deliver.ts'
+import { explainService } from './explain.ts'
+import type { Ingest } from './ingest.ts'
+import { replayService } from './replay.ts'
+import { statusService } from './status.ts'
+import { testDeliveryService } from './test-delivery.ts'
+
+/** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
+export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver) {
+  return {
+    ...configService(ctx),
+    ...explainService(ctx),
+    ...replayService(ctx),
+    ...statusService(ctx),
+    ...testDeliveryService(ctx, ingest, deliver),
+  }
+}
