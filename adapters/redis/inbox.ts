@@ -89,6 +89,7 @@ local length = redis.call('XLEN', stream)
 if length == 0 then return { ARGV[6] } end
 local pending = redis.pcall('XPENDING', stream, group)
 if pending.err then
+  if not string.find(pending.err, 'NOGROUP', 1, true) then return pending end
   -- Something is deleted first: a script that has freed memory may go on where there is none.
   redis.call('DEL', inbox .. 'held')
   redis.call('XGROUP', 'CREATE', stream, group, '0')

@@ -244,6 +244,19 @@ describeOwnRedis.each(clients)('the inbox on Redis through $name', { timeout: 30
     expect(await sizes()).toEqual([2, 2, 2])
   })
 
+  test('a take that the server refuses half of lets go of no hold', async () => {
+    const { inbox } = opened()
+    await inbox.put(messages(2))
+    await take(inbox, start, 1)
+    await connected.command('ACL', 'SETUSER', 'default', '-xpending')
+    try {
+      await expect(take(inbox)).rejects.toThrow(/can't run|permission/)
+    } finally {
+      await connected.command('ACL', 'SETUSER', 'default', '+xpending')
+    }
+    expect(ids(await take(inbox, start + 1000))).toEqual(['message-0', 'message-1'])
+  })
+
   test('without memory nothing is put, and what is there is still taken and done', async () => {
     const { inbox, consumers } = opened()
     await inbox.put(messages(3))
