@@ -1,7 +1,7 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange, pageOf } from './page.ts'
-import { addAttempt, addEvent, evict } from './rows.ts'
+import { addEvent, evict } from './rows.ts'
 import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
 import { type Sorted, sorted } from './sorted.ts'
 
@@ -51,9 +51,10 @@ export function memoryEvents(access: Access, keep: number): Events {
 
 function ingest(
   state: State,
-  { workspaceId, revision, event, attempts, trace }: IngestEntry,
+  entry: IngestEntry,
   { enqueue, judged }: { enqueue: boolean; judged: boolean },
 ): IngestAnswer {
+  const { workspaceId, revision, event, attempts } = entry
   const room = roomOf(state, workspaceId)
   if (room === undefined) return { kind: 'stale' }
   const there = state.events.get(event.id)
@@ -65,8 +66,7 @@ function ingest(
   const taken = attempts.find((attempt) => state.attempts.has(attempt.id))
   if (taken !== undefined) return { kind: 'rejected', cause: new Error(`attempt id ${taken.id} is taken`) }
 
-  const kept = addEvent(state, room, event, trace)
-  for (const attempt of attempts) addAttempt(state, kept, attempt, enqueue)
+  addEvent(state, room, entry, enqueue)
   return { kind: 'stored' }
 }
 

@@ -161,27 +161,30 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
 /** Takes a job out of where it stands: held, or waiting since its hold lapsed. */
 function takeOut(state: State, kept: KeptJob): void {
   const { id, group, due_at } = kept.job
-  remove(state.queue.held, [kept.heldUntil, id])
+  if (remove(state.queue.held, [kept.heldUntil, id])) return
   const around = state.queue.groups.get(group)
-  if (around === undefined) return
-  remove(around.waiting, [due_at, id])
-  place(state, group)
+  if (around !== undefined && remove(around.waiting, [due_at, id])) place(state, group)
 }
 
 /** Files a group under its oldest waiting job, or its pause; forgets it when it has neither. */
 function place(state: State, name: string): void {
   const { queue } = state
   const group = groupOf(state, name)
-  if (group.head !== null) remove(queue[group.head.list], [group.head.at, group.head.id])
-  group.head = null
-  if (group.pausedUntil > 0) {
-    group.head = { list: 'paused', at: group.pausedUntil, id: name }
-  } else {
-    const oldestWaiting = first(group.waiting)
-    if (oldestWaiting !== undefined) group.head = { list: 'ready', at: oldestWaiting[0], id: oldestWaiting[1] }
+  const before = group.head
+  const head = headOf(name, group)
+  if (before !== null) {
+    if (before.list === head?.list && before.at === head.at && before.id === head.id) return
+    remove(queue[before.list], [before.at, before.id])
   }
-  if (group.head === null) queue.groups.delete(name)
-  else add(queue[group.head.list], [group.head.at, group.head.id])
+  group.head = head
+  if (head === null) queue.groups.delete(name)
+  else add(queue[head.list], [head.at, head.id])
+}
+
+function headOf(name: string, { pausedUntil, waiting }: Group): Group['head'] {
+  if (pausedUntil > 0) return { list: 'paused', at: pausedUntil, id: name }
+  const oldestWaiting = first(waiting)
+  return oldestWaiting === undefined ? null : { list: 'ready', at: oldestWaiting[0], id: oldestWaiting[1] }
 }
 
 /** Up to `count` due jobs of a group, oldest first. */

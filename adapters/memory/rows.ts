@@ -1,21 +1,25 @@
-import type { NewAttempt, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { IngestEntry, NewAttempt, StoredAttempt } from '../../src/contracts/storage.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, type Sorted, sorted } from './sorted.ts'
-import type { StoredEvent } from '../../src/schema/event.ts'
 import { addJobs } from './queue.ts'
 
-/** Keeps an event without attempts. */
-export function addEvent(state: State, room: Room, event: StoredEvent, trace: string | undefined): KeptEvent {
-  const kept: KeptEvent = { room, event: { ...event }, trace, attempts: sorted(), open: 0 }
+/** Keeps an event with its attempts. */
+export function addEvent(state: State, room: Room, { event, attempts, trace }: IngestEntry, enqueue: boolean): void {
+  const kept: KeptEvent = { room, event: { ...event }, trace, attempts: sorted(), open: attempts.length }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
-  add(state.idle, [event.created_at, event.id])
   if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)
-  return kept
+  if (attempts.length === 0) add(state.idle, [event.created_at, event.id])
+  for (const attempt of attempts) keepOpen(state, kept, attempt, enqueue)
 }
 
-/** Keeps an open attempt of an event. */
+/** Adds an open attempt to an event. */
 export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
+  if (of.open++ === 0) remove(state.idle, [of.event.created_at, attempt.event_id])
+  keepOpen(state, of, attempt, enqueue)
+}
+
+function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   state.attempts.set(id, {
     room: of.room,
@@ -40,7 +44,6 @@ export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enq
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])
-  if (of.open++ === 0) remove(state.idle, [of.event.created_at, event_id])
   if (enqueue) addJobs(state, [{ id, group: endpoint_id, due_at: scheduled_at }])
 }
 

@@ -25,6 +25,13 @@ export function compare(a: Position, b: Position): number {
 /** Adds a position, once. */
 export function add(list: Sorted, position: Position): void {
   const last = list.chunks.length - 1
+  const end = list.chunks[last]
+  // Rows mostly come in order.
+  if (end !== undefined && end.length < chunkSize && compare(end.at(-1)!, position) < 0) {
+    end.push(position)
+    list.size++
+    return
+  }
   const at = Math.min(chunkOf(list, position), last)
   const chunk = list.chunks[at]
   if (chunk === undefined) {
@@ -37,22 +44,24 @@ export function add(list: Sorted, position: Position): void {
   if (there !== undefined && compare(there, position) === 0) return
   chunk.splice(index, 0, position)
   list.size++
-  // Rows mostly come in order: then the full chunk stays full and a new one begins.
+  // At the end the full chunk stays full and a new one begins.
   if (chunk.length > chunkSize) {
     list.chunks.splice(at + 1, 0, chunk.splice(at === last && index === chunkSize ? chunkSize : chunkSize / 2))
   }
 }
 
-export function remove(list: Sorted, position: Position): void {
+/** Answers whether it was there. */
+export function remove(list: Sorted, position: Position): boolean {
   const at = chunkOf(list, position)
   const chunk = list.chunks[at]
-  if (chunk === undefined) return
+  if (chunk === undefined) return false
   const index = indexIn(chunk, position)
   const there = chunk[index]
-  if (there === undefined || compare(there, position) !== 0) return
+  if (there === undefined || compare(there, position) !== 0) return false
   chunk.splice(index, 1)
   list.size--
   if (chunk.length === 0) list.chunks.splice(at, 1)
+  return true
 }
 
 export function first(list: Sorted): Position | undefined {
@@ -89,23 +98,26 @@ export function* descending(list: Sorted, before: Position | null = null): Gener
 }
 
 /** The first chunk whose last position is not before this one; the number of chunks when there is none. */
-function chunkOf(list: Sorted, position: Position): number {
-  return lowest(list.chunks.length, (i) => compare(list.chunks[i]!.at(-1)!, position) >= 0)
+function chunkOf({ chunks }: Sorted, position: Position): number {
+  let low = 0
+  let high = chunks.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    const chunk = chunks[middle]!
+    if (compare(chunk[chunk.length - 1]!, position) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 /** The first index whose position is not before this one. */
 function indexIn(chunk: readonly Position[], position: Position): number {
-  return lowest(chunk.length, (i) => compare(chunk[i]!, position) >= 0)
-}
-
-/** The lowest of 0..count of which `holds`, which holds for all above it; count when there is none. */
-function lowest(count: number, holds: (index: number) => boolean): number {
   let low = 0
-  let high = count
+  let high = chunk.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (holds(middle)) high = middle
-    else low = middle + 1
+    if (compare(chunk[middle]!, position) < 0) low = middle + 1
+    else high = middle
   }
   return low
 }

@@ -3,6 +3,7 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const ascii = /^[\0-\x7f]*$/
+const redacted = '***'
 const unstorable = /[\0\p{Surrogate}]/gu
 
 /**
@@ -28,31 +29,31 @@ export function recordText(text: string, maxBytes: number): string {
 /**
  * Headers as they are recorded: names in lower case, values of a repeated name joined with `, `, a value whose name is in
  * `redact` (lower case) shown as `***`. Names and values together are at most `maxBytes`: the last value that
- * fits in part is cut, what follows is left out. The answer has no prototype, so that any name is only data.
+ * fits in part is cut, what follows is left out.
  */
 export function recordHeaders(
   headers: Iterable<readonly [name: string, value: string]>,
   { maxBytes, redact }: { readonly maxBytes: number; readonly redact?: ReadonlySet<string> },
 ): Record<string, string> {
-  const recorded = Object.create(null) as Record<string, string>
+  const values = new Map<string, string>()
   for (const [given, value] of headers) {
     const name = given.toLowerCase()
-    if (redact?.has(name)) recorded[name] = '***'
-    else recorded[name] = name in recorded ? `${recorded[name]}, ${value}` : value
+    const before = values.get(name)
+    if (redact?.has(name)) values.set(name, redacted)
+    else values.set(name, before === undefined ? value : `${before}, ${value}`)
   }
+  const recorded: [string, string][] = []
   let left = maxBytes
-  for (const name in recorded) {
+  for (const [name, value] of values) {
     left -= bytesOf(name)
-    if (left < (recorded[name] === '***' ? 3 : 0)) left = -1 // a redacted value is shown whole or not at all
-    if (left < 0) {
-      delete recorded[name]
-      continue
-    }
-    const text = recordText(recorded[name]!, left) // the loop goes over its own keys
-    recorded[name] = text
+    // A redacted value is shown whole or not at all.
+    if (left < (value === redacted ? redacted.length : 0)) break
+    const text = recordText(value, left)
+    recorded.push([name, text])
     left -= bytesOf(text)
   }
-  return recorded
+  // Any name is only data: `__proto__` too becomes a key of its own.
+  return Object.fromEntries(recorded)
 }
 
 function bytesOf(text: string): number {
