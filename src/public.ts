@@ -17,8 +17,41 @@ export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
-export type { Platform } from './contracts/platform.ts'
-export type { BoundStorage, Storage } from './contracts/storage.ts'
+export type { HashName, Platform, SendRules, Thread, ThreadScript, Vitals } from './contracts/platform.ts'
+export type {
+  AttemptQuery,
+  Attempts,
+  BoundStorage,
+  Change,
+  Collection,
+  ConfigPlan,
+  Configuration,
+  Delivery,
+  Enqueueing,
+  EventQuery,
+  Events,
+  IngestAnswer,
+  IngestEntry,
+  Inserted,
+  ListQuery,
+  NewAttempt,
+  OwnedQuery,
+  Page,
+  PluginQuery,
+  Route,
+  Settled,
+  Settlement,
+  Storage,
+  Stored,
+  StoredAttempt,
+  StoredRequest,
+  StoredStatus,
+  TimeRange,
+  Undelivered,
+  Updated,
+  Violation,
+  Workspaces,
+} from './contracts/storage.ts'
 export type {
   AdminOptions,
   Authorize,
@@ -36,12 +69,13 @@ export type {
   AttemptRequest,
   AttemptResponse,
   AttemptStatus,
+  FinalStatus,
   TriggerMode,
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput, StoredEvent } from './schema/event.ts'
-export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue } from './schema/catalogue.ts'
+export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue, SchemaResult } from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
 export type { Plugin, PluginInput } from './schema/plugin.ts'

@@ -36,7 +36,7 @@ export interface PgPool {
   readonly totalCount: number
   readonly idleCount: number
 }
-interface PgListener {
+export interface PgListener {
   query(query: string): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
   removeListener(event: string, listener: (...args: never[]) => void): unknown

@@ -18,7 +18,17 @@ import { announcer, type Announce, boundAnnouncer, type Ear, earOf, type News } 
 import { postgresWorkspaces } from './workspaces.ts'
 
 export { migrate, migrationSql, schemaVersion } from './migrate.ts'
-export type { PgClient, Pglite, PgPool, PostgresClient, PostgresHandle, PostgresJs } from './clients.ts'
+export type {
+  PgClient,
+  Pglite,
+  PgListener,
+  PgPool,
+  PostgresClient,
+  PostgresHandle,
+  PostgresJs,
+  QueryOptions,
+} from './clients.ts'
+export type { Value } from './sql.ts'
 
 export interface PostgresOptions {
   /** The schema that `migrate` made. Lower-case letters, digits and underscores. Default `posthorn`. */

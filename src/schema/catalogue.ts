@@ -13,7 +13,7 @@ export interface EventSchema<Input = unknown> {
   }
 }
 
-type SchemaResult = { readonly issues?: readonly SchemaIssue[] | undefined }
+export type SchemaResult = { readonly issues?: readonly SchemaIssue[] | undefined }
 export interface SchemaIssue {
   readonly message: string
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined

@@ -18,13 +18,13 @@ export const metadata = dictionary((key, value) => textProblem(key, { max: 128 }
 export type Metadata = Readonly<Record<string, string>>
 
 /** A GCRA limit: a burst of `quota`, then one more each `period / quota` seconds. */
-export const rateLimit = object({
-  /** Quota allowed in each period; 0 refuses all. */
-  quota: integer({ min: 0 }),
-  /** Period length in seconds. */
-  period: integer({ min: 1 }),
-})
-export type RateLimit = v.InferOutput<typeof rateLimit>
+export interface RateLimit {
+  /** Allowed in each period; 0 refuses all. */
+  readonly quota: number
+  /** Seconds, at least 1. */
+  readonly period: number
+}
+export const rateLimit = object({ quota: integer({ min: 0 }), period: integer({ min: 1 }) })
 
 /** Unix time in milliseconds. */
 export type Millis = number
