@@ -12,7 +12,7 @@ import { startServers } from './servers.ts'
 // the same process through a listener, so that the client's work is counted too. A worker stores what async sources took.
 
 const rounds = quick ? 1 : 5
-const requests = quick ? 2000 : 10_000
+const requests = quick ? 2000 : 5000
 const concurrency = 256
 const body = JSON.stringify({ event_type: 'bench.event', data: { note: 'n'.repeat(1000) } })
 

@@ -3,41 +3,56 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 import { Agent, request } from 'undici'
 
-import { type Contender, isRun, machine, quick, runApart, say, table } from './compare.ts'
+import { type Contender, isRun, machine, quick, runApart, say, sideBySide, table } from './compare.ts'
 import { engines, freshPlace, openPosthorn } from './engines.ts'
 import { listenTo, quantile, sharedNow } from './listener.ts'
 import { startServers } from './servers.ts'
 
-// From the call of events.create to the arrival at an endpoint of another process, signed, 100 events a second. Beside it
-// what no such system can do without: commits, a read and a POST, one after the other on the same servers.
+// From the call of events.create to the arrival at an endpoint of another process, signed: 100 events a second, then half of
+// the most that the engine delivers. Beside it what no such system can do without: commits, a read and a POST, one after the
+// other on the same servers.
 
 const rounds = quick ? 1 : 5
 const seconds = quick ? 3 : 5
 const perSecond = 100
+const most = 3000 // events to measure the highest rate by
+
+const kinds = ['100/s', 'most', 'half'] as const
+type Kind = (typeof kinds)[number]
 
 const contenders: Readonly<Record<string, Contender>> = {
   ...Object.fromEntries(
     engines.map((engine): [string, Contender] => [
       engine,
       async (setting) => {
-        const { posthorn, close } = await openPosthorn(engine, setting)
-        const endpoint = await posthorn.endpoints.create('default', {
-          request: { url: `${setting.url}/${encodeURIComponent(engine)}` },
-          events: ['*'],
-        })
-        await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
+        const { posthorn, close } = await openPosthorn(engine, setting, { deliver: { perEndpoint: 256 } })
+        const endpoint = async (kind: string) => {
+          const url = `${setting.url}/${encodeURIComponent(`${engine}, ${kind}`)}`
+          const { id } = await posthorn.endpoints.create('default', { request: { url }, events: [kind] })
+          await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: id })
+        }
+        for (const kind of kinds) await endpoint(kind)
         await posthorn.start()
+        const publish = (event_type: Kind) =>
+          posthorn.events.create('default', { event_type, data: { at: sharedNow(), note: 'n'.repeat(968) } })
+        const pace = async (kind: Kind, rate: number): Promise<void> => {
+          const made: Promise<unknown>[] = []
+          const startedAt = sharedNow()
+          while (made.length < seconds * rate) {
+            const due = ((sharedNow() - startedAt) * rate) / 1000
+            while (made.length < Math.min(due, seconds * rate)) made.push(publish(kind))
+            await sleep(1)
+          }
+          await Promise.all(made)
+          await posthorn.drain()
+        }
         return {
           async work() {
+            await pace('100/s', perSecond)
             const startedAt = sharedNow()
-            const made: Promise<unknown>[] = []
-            for (let i = 0; i < seconds * perSecond; i++) {
-              await sleep(Math.max(0, startedAt + (i * 1000) / perSecond - sharedNow()))
-              const data = { at: sharedNow(), note: 'n'.repeat(968) }
-              made.push(posthorn.events.create('default', { event_type: 'bench.event', data }))
-            }
-            await Promise.all(made)
+            await sideBySide(most, 256, () => publish('most'))
             await posthorn.drain()
+            await pace('half', (500 * most) / (sharedNow() - startedAt))
           },
           async close() {
             await posthorn.stop()
@@ -86,7 +101,9 @@ async function main(): Promise<void> {
   const listener = await listenTo((path, body) => {
     const { at } = JSON.parse(body) as { at: number } // as it was published
     const name = decodeURIComponent(path.slice(1))
-    took.set(name, [...(took.get(name) ?? []), sharedNow() - at])
+    const all = took.get(name)
+    if (all === undefined) took.set(name, [sharedNow() - at])
+    else all.push(sharedNow() - at)
   })
   const servers = await startServers()
   const statements: { commit: number; read: number }[] = []
@@ -99,11 +116,15 @@ async function main(): Promise<void> {
   await servers.stop()
   listener.close()
 
-  say(`latency: publish to arrival, ${perSecond} events of 1 KiB a second, ${rounds} interleaved runs of ${seconds} s`)
+  say(
+    `latency: publish to arrival, ${perSecond} events of 1 KiB a second and half of the most there may be, ${rounds} interleaved runs of ${seconds} s`,
+  )
   say(machine())
   table(
     ['', 'p50 ms', 'p99 ms'],
-    [...took].map(([name, all]) => [name, quantile(all, 0.5).toFixed(2), quantile(all, 0.99).toFixed(2)]),
+    [...took]
+      .filter(([name]) => !name.endsWith('most'))
+      .map(([name, all]) => [name, quantile(all, 0.5).toFixed(2), quantile(all, 0.99).toFixed(2)]),
   )
   const commit = quantile(
     statements.map((each) => each.commit),
