@@ -4,6 +4,8 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const ascii = /^[\0-\x7f]*$/
 const redacted = '***'
+/** Text that every engine stores as it is, one byte a character: nearly all there is. */
+const plain = /^[\t\n\r -~]*$/
 const unstorable = /[\0\p{Surrogate}]/gu
 
 /**
@@ -19,6 +21,7 @@ export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
 
 /** A text cut at `maxBytes` of UTF-8, never inside a code point; U+0000 and halves of surrogate pairs become U+FFFD. */
 export function recordText(text: string, maxBytes: number): string {
+  if (text.length <= maxBytes && plain.test(text)) return text
   // Each UTF-16 unit is at least one byte, so units beyond the bound cannot be kept: the rest need not be looked at.
   const storable = text.slice(0, maxBytes + 1).replace(unstorable, '\uFFFD')
   if (storable.length * 3 <= maxBytes || (storable.length <= maxBytes && ascii.test(storable))) return storable

@@ -8,6 +8,7 @@ import type { Configuration, Storage, Stored } from '../contracts/storage.ts'
 import { matcher } from '../core/match.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import { sharedQuestion } from './shared-question.ts'
 
 const mostWorkspaces = 1000
 
@@ -25,10 +26,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
-  const loading = new Map<
-    string,
-    { running: Promise<CompiledConfiguration | null>; next?: Promise<CompiledConfiguration | null> }
-  >()
+  const loads = sharedQuestion(load)
   const ready = new WeakMap<CompiledConfiguration, ReadonlyMap<string, ReadyRow>>()
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
@@ -46,23 +44,8 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     return compiled
   }
 
-  /** Starts a load, or waits for the one behind that which is running: its answer may be older than the caller's question. */
-  function fresh(workspaceId: string): Promise<CompiledConfiguration | null> {
-    const current = loading.get(workspaceId)
-    if (current !== undefined) {
-      current.next ??= current.running.then(
-        () => fresh(workspaceId),
-        () => fresh(workspaceId),
-      )
-      return current.next
-    }
-    const running = load(workspaceId).finally(() => loading.delete(workspaceId))
-    loading.set(workspaceId, { running })
-    return running
-  }
-
   async function get(workspaceId: string): Promise<CompiledConfiguration | null> {
-    return held.get(workspaceId) ?? (await (loading.get(workspaceId)?.running ?? fresh(workspaceId)))
+    return held.get(workspaceId) ?? (await (loads.running(workspaceId) ?? loads.ask(workspaceId)))
   }
 
   function closePlugins(old: CompiledConfiguration, replacement: CompiledConfiguration | undefined): void {
@@ -75,10 +58,10 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   return {
     held: (workspaceId) => held.get(workspaceId),
     get,
-    fresh,
+    fresh: loads.ask,
     async atLeast(workspaceId, revision) {
       const known = await get(workspaceId)
-      return known !== null && known.revision >= revision ? known : await fresh(workspaceId)
+      return known !== null && known.revision >= revision ? known : await loads.ask(workspaceId)
     },
     forget(change) {
       if (change === 'everything') held.clear()

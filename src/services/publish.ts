@@ -4,17 +4,20 @@ import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
 import type { EventService } from './services.ts'
+import { sharedQuestion } from './shared-question.ts'
 import { resolveWorkspace } from './workspaces.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
+  const workspaces = sharedQuestion((idOrName) => resolveWorkspace(ctx, idOrName))
+
   return {
     async create(workspace, input) {
       const { id, event_type, unique_id } = parse(eventInput, shallow(input))
       const data = dataText(input)
       await ctx.catalogue.check(event_type, data)
       // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
-      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await resolveWorkspace(ctx, workspace)).id
+      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await workspaces.ask(workspace)).id
       const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
       return { event, created: kind === 'stored' }
     },
