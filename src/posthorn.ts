@@ -80,8 +80,10 @@ function assemble(platform: Platform, options: Options): Posthorn {
     enqueueing: (attempts) => ({ enqueue: ownQueue, wake: !hasRoom(attempts) }),
     enqueued(added) {
       if (added.length === 0) return
-      if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(jobs.ring))
-      else jobs.ring()
+      // What falls due later only has to be known of.
+      const ring = added.some(({ due_at }) => due_at <= clock.now()) ? jobs.ring : jobs.ringSoon
+      if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(ring))
+      else ring()
     },
     emit,
   }

@@ -130,7 +130,10 @@ function settle(state: State, settlement: Settlement, enqueue: boolean): Settled
   }
   // The follow-up first, so that the event is never without an open attempt in between.
   if (next !== null && !state.attempts.has(next.id)) {
+    const { jobs } = state.news
     addAttempt(state, state.events.get(kept.attempt.event_id)!, next, enqueue)
+    // One that falls due later is looked for by this process, and by whoever polls then.
+    if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
   closeAttempt(state, kept, { ...kept.attempt, ...ended })
   if (settlement.tally) count(state, settlement)

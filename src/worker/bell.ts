@@ -4,18 +4,34 @@ import { alarm } from '../services/alarm.ts'
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
+  /** Rings in the next turn of the event loop, once for all that ask in this one. */
+  ringSoon(): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
   wait(ms: number, signal?: AbortSignal): Promise<boolean>
 }
 
 export function bell(clock: Clock): Bell {
   let rung = false
+  let rings = false
   const waiting = new Set<(rang: boolean) => void>()
+
+  function ring(): void {
+    rung = waiting.size === 0
+    for (const wake of waiting) wake(true)
+  }
+
   return {
-    ring() {
-      rung = waiting.size === 0
-      for (const wake of waiting) wake(true)
+    ring,
+
+    ringSoon() {
+      if (rings) return
+      rings = true
+      alarm(clock, 0, () => {
+        rings = false
+        ring()
+      })
     },
+
     wait(ms, signal) {
       if (rung || signal?.aborted) {
         const rang = rung

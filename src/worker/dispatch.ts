@@ -81,6 +81,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         await letGoOf(surplus, 'release')
         jobs.ring() // others may have the slots that these do not get
       }
+      if (trusted.waits()) jobs.ringSoon()
       return taken.length
     } finally {
       claiming = false
@@ -101,7 +102,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (inUse === 1) busy.delete(group)
     else busy.set(group, inUse - 1)
     used--
-    if (wasFull || inUse >= perEndpoint || trusted.watches()) jobs.ring()
+    if (wasFull || inUse >= perEndpoint) jobs.ring()
+    else if (trusted.watches()) jobs.ringSoon()
   }
 
   function letGo(id: string): void {

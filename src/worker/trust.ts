@@ -24,6 +24,8 @@ export interface Trust {
   judge(group: string, unresponsive: boolean): boolean
   /** Whether any endpoint is watched. */
   watches(): boolean
+  /** Whether one that is watched has a job due, and there is a slot for it. */
+  waits(): boolean
 }
 
 /** @param busy slots in use, by endpoint. */
@@ -37,6 +39,8 @@ export function trust(
   const proven = new Set<string>()
   /** Watched endpoints with a job due for which there was no slot, so that the next claim need not fetch all of them to take one. */
   const waiting = new Set<string>()
+  /** As many of them go at once, lest requests of others wait until all have been made. */
+  const atOnce = Math.max(concurrency / 8, 1)
   let lastAsked: readonly string[] = []
 
   function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
@@ -70,6 +74,15 @@ export function trust(
   return {
     watches: () => suspects.size + strangers.size > 0,
 
+    waits() {
+      const left = room()
+      for (const group of waiting) {
+        const kind = kindOf(group)
+        if (kind !== null && left[kind] > 0) return true
+      }
+      return false
+    },
+
     restrictions(now) {
       suspectTheSilent(now)
       const left = room()
@@ -85,7 +98,7 @@ export function trust(
         ['suspect', suspects],
         ['stranger', strangers],
       ] as const) {
-        const chosen = known[kind].slice(0, Math.ceil(Math.max(left[kind], 0)))
+        const chosen = known[kind].slice(0, Math.ceil(Math.max(Math.min(left[kind], atOnce), 0)))
         const others = left[kind] > known[kind].length
         for (const group of groups.keys()) {
           answer[group] = others ? Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0) : perEndpoint
