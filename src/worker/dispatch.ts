@@ -106,9 +106,15 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     else if (trusted.watches()) jobs.ringSoon()
   }
 
-  function letGo(id: string): void {
+  /** The hold of this very claim: one whose end took long may have been given to us anew. */
+  function holdOf({ id, token }: Claim): Hold | undefined {
+    const hold = holds.get(id)
+    return hold?.claim.token === token ? hold : undefined
+  }
+
+  function letGo(one: Claim): void {
     const wasFull = free() <= 0
-    holds.delete(id)
+    if (holdOf(one) !== undefined) holds.delete(one.id)
     if (wasFull) jobs.ring()
     released.ring()
   }
@@ -143,7 +149,11 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       idle.push(...claims.filter((one) => !closed.includes(one)))
     }
     for (const one of claims) decided(one)
-    for (const { one, loaded } of going) void send(one, loaded, holds.get(one.id)!.abort) // held since it was claimed
+    for (const { one, loaded } of going) {
+      const hold = holdOf(one)
+      if (hold === undefined) idle.push(one)
+      else void send(one, loaded, hold.abort)
+    }
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
   }
@@ -207,7 +217,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     vacate(one)
     if (sent !== null) await settleUntilStored(loaded, sent, one, signal)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
-    letGo(one.id)
+    letGo(one)
   }
 
   async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, signal: AbortSignal): Promise<void> {
@@ -230,7 +240,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     const lapsesAt = ctx.clock.now() + leaseMs
     while (!(await letGoOf(claims, how)) && !closing && ctx.clock.now() < lapsesAt) await ctx.clock.sleep(againMs)
     for (const one of claims) {
-      letGo(one.id)
+      letGo(one)
       vacate(one)
     }
   }
@@ -264,8 +274,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     async extend() {
       const claims = [...holds.values()].map((hold) => hold.claim)
       if (claims.length === 0) return
-      const lost = await ctx.queue.extend(claims, ctx.clock.now() + leaseMs)
-      for (const id of lost) holds.get(id)?.abort.abort()
+      const lost = new Set(await ctx.queue.extend(claims, ctx.clock.now() + leaseMs))
+      for (const claim of claims) if (lost.has(claim.id)) holdOf(claim)?.abort.abort()
     },
     async close(timeoutMs) {
       closing = true

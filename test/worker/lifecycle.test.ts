@@ -135,6 +135,31 @@ test('an engine that fails between a claim and its load costs the length of the 
   await stopped
 })
 
+test('a job that was given back, and taken again before the answer to that came, is sent once', async () => {
+  let loads = 0
+  let releases = 0
+  const storage = intercepted(memory(), async (name, call) => {
+    if (name === 'attempts.load' && ++loads === 2) throw new Error('connection terminated')
+    const answer = await call()
+    if (name === 'queue.release' && ++releases === 1) throw new Error('connection terminated')
+    return answer
+  })
+  const { posthorn, clock, http, publish, statuses } = await instance({ storage })
+  await posthorn.start()
+  await publish(1)
+  await clock.advance(0)
+  http.inFlight.shift()!.answer(ok)
+  await clock.advance(0)
+
+  await publish(2)
+  await clock.advance('1m')
+  expect([releases, http.sent.length]).toEqual([2, 2])
+  http.inFlight[0]!.answer(ok)
+  await clock.advance(0)
+  expect(await statuses()).toEqual(['SUCCESSFUL', 'SUCCESSFUL'])
+  await posthorn.stop()
+})
+
 describe('stop', () => {
   test('lets requests in flight finish, and gives back what is not sent', async () => {
     const { posthorn, clock, http, publish, statuses } = await instance({ deliver: { perEndpoint: 1 } })
