@@ -13,7 +13,7 @@ import { startServers } from './servers.ts'
 // other on the same servers.
 
 const rounds = quick ? 1 : 5
-const seconds = quick ? 3 : 5
+const seconds = 3
 const perSecond = 100
 const most = 3000 // events to measure the highest rate by
 
