@@ -1,10 +1,12 @@
 import type { Clock } from '../contracts/clock.ts'
 import { alarm } from '../services/alarm.ts'
 
+const soonMs = 5
+
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
-  /** Rings in the next turn of the event loop, once for all that ask in this one. */
+  /** Rings a few milliseconds later, once for all that ask until then. */
   ringSoon(): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
   wait(ms: number, signal?: AbortSignal): Promise<boolean>
@@ -26,7 +28,7 @@ export function bell(clock: Clock): Bell {
     ringSoon() {
       if (rings) return
       rings = true
-      alarm(clock, 0, () => {
+      alarm(clock, soonMs, () => {
         rings = false
         ring()
       })

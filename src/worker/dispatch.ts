@@ -78,7 +78,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       for (const one of taken) occupy(one)
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
-        await letGoOf(surplus, 'release')
+        void letGoOf(surplus, 'release')
         jobs.ring() // others may have the slots that these do not get
       }
       if (trusted.waits()) jobs.ringSoon()
@@ -213,7 +213,10 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
-    if (sent !== null && trusted.judge(one.group, sent.unresponsive)) jobs.ring()
+    if (sent !== null && trusted.judge(one.group, sent.unresponsive)) {
+      if (trusted.waits()) jobs.ringSoon()
+      else jobs.ring()
+    }
     vacate(one)
     if (sent !== null) await settleUntilStored(loaded, sent, one, signal)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.

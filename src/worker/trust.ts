@@ -37,10 +37,17 @@ export function trust(
   /** With the time at which each was tried last. */
   const strangers = new Map<string, number>()
   const proven = new Set<string>()
-  /** Watched endpoints with a job due for which there was no slot, so that the next claim need not fetch all of them to take one. */
+  /**
+   * Watched endpoints that have a job due, as far as is known: there was no slot for it, or their last try failed. A claim
+   * asks for as many of them as there are slots, so that it need not fetch a job of each to take one.
+   */
   const waiting = new Set<string>()
   /** As many of them go at once, lest requests of others wait until all have been made. */
-  const atOnce = Math.max(concurrency / 8, 1)
+  const atOnce: Readonly<Record<Kind, number>> = {
+    suspect: Math.max(concurrency / 64, 1),
+    stranger: Math.max(concurrency / 8, 1),
+  }
+  const turn: Record<Kind, number> = { suspect: 0, stranger: 0 }
   let lastAsked: readonly string[] = []
 
   function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
@@ -57,6 +64,25 @@ export function trust(
       suspect: concurrency / 2 - ofSuspects,
       stranger: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
     }
+  }
+
+  /**
+   * Whom the next claim may take a job of, if there is room for so many: as many of those that are known to wait, oldest
+   * first, and as many of the others in turn; all of the others when the room is more than those wait for.
+   */
+  function asked(kind: Kind, groups: Iterable<string>, left: number): string[] {
+    const known: string[] = []
+    for (const group of waiting) if (kindOf(group) === kind && !busy.has(group)) known.push(group)
+    const others: string[] = []
+    for (const group of groups) if (!waiting.has(group) && !busy.has(group)) others.push(group)
+    const most = Math.ceil(Math.max(Math.min(left, atOnce[kind]), 0))
+    if (left <= known.length && most < others.length) {
+      const from = turn[kind] % others.length
+      turn[kind] = from + most
+      others.push(...others.splice(0, from))
+      others.length = most
+    }
+    return [...known.slice(0, most), ...others]
   }
 
   function kindOf(group: string): Kind | null {
@@ -78,35 +104,20 @@ export function trust(
       const left = room()
       for (const group of waiting) {
         const kind = kindOf(group)
-        if (kind !== null && left[kind] > 0) return true
+        if (kind !== null && left[kind] > 0 && !busy.has(group)) return true
       }
       return false
     },
 
     restrictions(now) {
       suspectTheSilent(now)
+      for (const group of waiting) if (kindOf(group) === null) waiting.delete(group)
       const left = room()
-      const known: Record<Kind, string[]> = { suspect: [], stranger: [] }
-      for (const group of waiting) {
-        const kind = kindOf(group)
-        if (kind === null) waiting.delete(group)
-        else known[kind].push(group)
-      }
       const answer: Record<string, number> = {}
-      const asked: string[] = []
-      for (const [kind, groups] of [
-        ['suspect', suspects],
-        ['stranger', strangers],
-      ] as const) {
-        const chosen = known[kind].slice(0, Math.ceil(Math.max(Math.min(left[kind], atOnce), 0)))
-        const others = left[kind] > known[kind].length
-        for (const group of groups.keys()) {
-          answer[group] = others ? Math.max(perEndpoint - 1, 0) + (busy.get(group) ?? 0) : perEndpoint
-        }
-        for (const group of chosen) answer[group] = Math.max(perEndpoint - 1, 0)
-        asked.push(...chosen)
-      }
-      lastAsked = asked
+      for (const group of suspects) answer[group] = perEndpoint
+      for (const group of strangers.keys()) answer[group] = perEndpoint
+      lastAsked = [...asked('suspect', suspects, left.suspect), ...asked('stranger', strangers.keys(), left.stranger)]
+      for (const group of lastAsked) answer[group] = Math.max(perEndpoint - 1, 0)
       return answer
     },
 
@@ -154,6 +165,7 @@ export function trust(
       if (unresponsive) {
         proven.delete(group)
         if (suspects.size < mostWatched) suspects.add(group)
+        if (suspects.has(group)) waiting.add(group)
         return false
       }
       // Those that are forgotten prove themselves anew.

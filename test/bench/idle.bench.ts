@@ -9,8 +9,8 @@ import { startServers } from './servers.ts'
 
 // What a started worker asks of its engine, and of the processor, while nothing is due.
 
-const settlingMs = quick ? 15_000 : 30_000
-const watchedMs = quick ? 15_000 : 60_000
+const settlingMs = quick ? 15_000 : 20_000
+const watchedMs = quick ? 15_000 : 25_000
 
 /** Statements and commands that the servers have answered so far. */
 async function commands(servers: { postgres: string; redis: string }): Promise<number> {

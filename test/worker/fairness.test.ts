@@ -96,7 +96,7 @@ test('endpoints that do not answer have half of the slots together, and a health
   }
   await posthorn.start()
   for (let round = 0; round < 20; round++) {
-    await clock.advance(0)
+    await clock.advance(50)
     for (const held of http.inFlight.splice(0)) held.answer(timedOut)
   }
   for (const id of dead) await publish(id, 3)
@@ -155,7 +155,7 @@ test('new endpoints that are silent for half a second give way to other new ones
   await posthorn.start()
   await clock.advance(0)
   expect([http.inFlight.length, inFlightTo('new').length]).toEqual([4, 0])
-  await clock.advance(500)
+  await clock.advance(550)
   expect([http.inFlight.length, inFlightTo('new').length]).toEqual([8, 1])
   inFlightTo('new')[0]!.answer(ok)
   await clock.advance(0)
