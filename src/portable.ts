@@ -5,6 +5,7 @@ import type { HashName, Platform, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
 import { addressJudge } from './core/address.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
+import { bytesOf } from './core/encoding.ts'
 
 /** Any runtime with the web's standards. Figures that those do not tell are 0. */
 export const portablePlatform: Platform = {
@@ -68,7 +69,7 @@ async function exchange(request: Outbound, { captureBytes }: SendOptions, signal
   return {
     kind: 'response',
     status: answer.status,
-    headers: recordHeaders(answer.headers, { maxBytes: captureBytes }),
+    headers: recordHeaders([...answer.headers].flat(), { maxBytes: captureBytes }),
     body: recordBytes(await readAtMost(answer.body, captureBytes, signal), captureBytes),
   }
 }
@@ -117,7 +118,8 @@ const webHashes = { 'sha-1': 'SHA-1', 'sha-256': 'SHA-256', 'sha-512': 'SHA-512'
 // Importing a key takes longer than signing with it.
 const keys = new LRUCache<string, Promise<CryptoKey>>({ max: 1000 })
 
-async function hmac(hash: HashName, key: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
+async function hmac(hash: HashName, key: Uint8Array, given: Uint8Array | string): Promise<Uint8Array> {
+  const data = typeof given === 'string' ? bytesOf(given) : new Uint8Array(given)
   if (hash === 'md5') return await md5Hmac(key, data)
   // Neither views of shared memory, which these types cannot rule out, nor empty keys are taken; HMAC pads with zeros.
   const bytes = key.length === 0 ? new Uint8Array(1) : new Uint8Array(key)
@@ -127,7 +129,7 @@ async function hmac(hash: HashName, key: Uint8Array, data: Uint8Array): Promise<
     known = crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: webHashes[hash] }, false, ['sign'])
     keys.set(id, known)
   }
-  return new Uint8Array(await crypto.subtle.sign('HMAC', await known, new Uint8Array(data)))
+  return new Uint8Array(await crypto.subtle.sign('HMAC', await known, data))
 }
 
 /** The web's cryptography has no MD5, which one inbound plugin offers for old senders; so it is loaded when asked for. */

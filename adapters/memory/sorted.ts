@@ -58,7 +58,9 @@ export function remove(list: Sorted, position: Position): boolean {
   const index = indexIn(chunk, position)
   const there = chunk[index]
   if (there === undefined || compare(there, position) !== 0) return false
-  chunk.splice(index, 1)
+  // Mostly the first one goes.
+  if (index === 0) chunk.shift()
+  else chunk.splice(index, 1)
   list.size--
   if (chunk.length === 0) list.chunks.splice(at, 1)
   return true

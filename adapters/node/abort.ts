@@ -1,3 +1,5 @@
+import type { Cancelable } from '../../src/core/cancellation.ts'
+
 /** Those who follow a signal that many requests may share: it has one listener for all, and none when nobody follows. */
 interface Followers {
   readonly callbacks: Set<() => void>
@@ -6,8 +8,18 @@ interface Followers {
 
 const followed = new WeakMap<AbortSignal, Followers>()
 
-/** Calls `onAbort` when the signal aborts. A listener for each of hundreds of requests would be slow, and Node warns of it. */
-export function follow(signal: AbortSignal, onAbort: () => void): void {
+/** A signal as that which ends a request. A listener for each of hundreds of requests would be slow, and Node warns of it. */
+export function cancelableBy(signal: AbortSignal): Cancelable {
+  return {
+    get canceled() {
+      return signal.aborted
+    },
+    follow: (onCancel) => follow(signal, onCancel),
+    unfollow: (onCancel) => unfollow(signal, onCancel),
+  }
+}
+
+function follow(signal: AbortSignal, onAbort: () => void): void {
   let followers = followed.get(signal)
   if (followers === undefined) {
     const callbacks = new Set<() => void>()
@@ -21,7 +33,7 @@ export function follow(signal: AbortSignal, onAbort: () => void): void {
   followers.callbacks.add(onAbort)
 }
 
-export function unfollow(signal: AbortSignal, onAbort: () => void): void {
+function unfollow(signal: AbortSignal, onAbort: () => void): void {
   const followers = followed.get(signal)
   if (followers === undefined) return
   followers.callbacks.delete(onAbort)

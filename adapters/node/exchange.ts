@@ -1,4 +1,4 @@
-import { follow, unfollow } from './abort.ts'
+import type { Cancelable } from '../../src/core/cancellation.ts'
 import type { Bounds } from './bounds.ts'
 import { failureCode, failureMessage } from './failure.ts'
 import type { Target } from './target.ts'
@@ -11,7 +11,7 @@ export interface Exchange {
   readonly body: string | Uint8Array | null
   /** Over everything: the line for a connection, lookup, connection, request and answer. */
   readonly timeoutMs: number
-  readonly signal: AbortSignal
+  readonly until: Cancelable
   /** Reading stops when this many bytes of the body have come. */
   readonly maxBytes: number
 }
@@ -58,10 +58,10 @@ const empty = Buffer.alloc(0)
 export function exchange(
   { wire, bounds, isLookingUp }: Means,
   target: Target,
-  { method, headers, body, timeoutMs, signal, maxBytes }: Exchange,
+  { method, headers, body, timeoutMs, until, maxBytes }: Exchange,
 ): Promise<Ending> {
   return new Promise((settle) => {
-    if (signal.aborted) return settle({ kind: 'aborted' })
+    if (until.canceled) return settle({ kind: 'aborted' })
     const call = { target, method, headers: framed(headers), body, timeoutMs }
     const chunks: Buffer[] = []
     let received = 0
@@ -74,14 +74,14 @@ export function exchange(
 
     const visit = bounds.visit(target.origin)
     const timer = setTimeout(onTimeout, timeoutMs)
-    follow(signal, onAbort)
+    until.follow(onCancel)
     visit.enter(send)
 
     function end(ending: Ending): void {
       if (isOver) return
       isOver = true
       clearTimeout(timer)
-      unfollow(signal, onAbort)
+      until.unfollow(onCancel)
       visit.leave()
       settle(ending)
     }
@@ -148,7 +148,7 @@ export function exchange(
       breakOff({ kind: 'timeout', message: `timed out after ${timeoutMs} ms waiting for ${awaited()}` })
     }
 
-    function onAbort(): void {
+    function onCancel(): void {
       breakOff({ kind: 'aborted' })
     }
 

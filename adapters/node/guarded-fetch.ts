@@ -1,5 +1,6 @@
 import type { SendRules } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
+import { cancelableBy } from './abort.ts'
 import { type GuardedOptions, guarded } from './http-client.ts'
 
 export interface GuardedFetchOptions extends Partial<SendRules>, Pick<GuardedOptions, 'proxy' | 'tls' | 'resolve'> {
@@ -32,7 +33,7 @@ export function createGuardedFetch(
       headers: Object.fromEntries(headersOf(headers)),
       body,
       timeoutMs,
-      signal,
+      until: cancelableBy(signal),
       maxBytes,
     })
     switch (ending.kind) {

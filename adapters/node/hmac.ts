@@ -14,7 +14,7 @@ const digests: Readonly<Record<HashName, string>> = {
 // Some versions of Node take six times as long with raw bytes as with a key object that was made once.
 const keys = new LRUCache<string, KeyObject>({ max: 1000 })
 
-export function hmac(hash: HashName, key: Uint8Array, data: Uint8Array): Uint8Array {
+export function hmac(hash: HashName, key: Uint8Array, data: Uint8Array | string): Uint8Array {
   return createHmac(digests[hash], keyObject(key)).update(data).digest()
 }
 

@@ -1,9 +1,13 @@
 import { LRUCache } from 'lru-cache'
 
-import type { HttpClient, Reply } from '../../src/contracts/http-client.ts'
+import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import type { SendRules } from '../../src/contracts/platform.ts'
+import type { Outbound } from '../../src/contracts/plugin.ts'
 import { addressJudge } from '../../src/core/address.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
+import type { Cancelable } from '../../src/core/cancellation.ts'
+import { sendsWithoutSignal } from '../../src/core/sender.ts'
+import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'
 import { type Ending, type Exchange, type Means, exchange } from './exchange.ts'
 import { httpWire } from './http-wire.ts'
@@ -58,15 +62,17 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
     fast ??= UndiciClient === null ? null : { ...means, wire: undiciWire(UndiciClient, { ...wiring, onMisfit }) }
   }
 
+  function exchangeWith(url: string, request: Exchange): Promise<Ending> {
+    const aim = aimAt(url)
+    if (aim.kind === 'denied') return Promise.resolve({ kind: 'denied', message: aim.message })
+    if (aim.kind === 'error') return Promise.resolve({ kind: 'error', message: aim.message, unreachable: false })
+    const isMisfit = misfits.size > 0 && misfits.has(aim.target.origin)
+    return exchange(isMisfit ? slow : (fast ?? slow), aim.target, request)
+  }
+
   return {
-    async exchange(url, request) {
-      const aim = aimAt(url)
-      if (aim.kind === 'denied') return { kind: 'denied', message: aim.message }
-      if (aim.kind === 'error') return { kind: 'error', message: aim.message, unreachable: false }
-      if (fast === undefined) await loadFast()
-      const isMisfit = misfits.size > 0 && misfits.has(aim.target.origin)
-      return await exchange(isMisfit ? slow : (fast ?? slow), aim.target, request)
-    },
+    exchange: (url, request) =>
+      fast === undefined ? loadFast().then(() => exchangeWith(url, request)) : exchangeWith(url, request),
     close() {
       slow.wire.dropIdle()
       fast?.wire.dropIdle()
@@ -83,18 +89,25 @@ export function guardedClient(
   load: typeof loadUndici = loadUndici,
 ): HttpClient & { readonly connections: number } {
   const client = guarded(options, load)
-  return {
-    async send({ url, method, headers, body }, { timeoutMs, signal, captureBytes }) {
-      const ending = await client.exchange(url, {
-        method,
-        headers,
-        body: method === 'GET' || method === 'DELETE' ? null : body,
-        timeoutMs,
-        signal,
-        maxBytes: captureBytes,
-      })
-      return ending.kind === 'response' ? replyOf(ending, captureBytes) : ending
-    },
+
+  async function send(
+    { url, method, headers, body }: Outbound,
+    { timeoutMs, captureBytes }: Omit<SendOptions, 'signal'>,
+    until: Cancelable,
+  ): Promise<Reply> {
+    const ending = await client.exchange(url, {
+      method,
+      headers,
+      body: method === 'GET' || method === 'DELETE' ? null : body,
+      timeoutMs,
+      until,
+      maxBytes: captureBytes,
+    })
+    return ending.kind === 'response' ? replyOf(ending, captureBytes) : ending
+  }
+
+  const contracted = {
+    send: (request: Outbound, options: SendOptions) => send(request, options, cancelableBy(options.signal)),
     async close() {
       client.close()
     },
@@ -102,25 +115,23 @@ export function guardedClient(
       return client.connections
     },
   }
+  return sendsWithoutSignal(contracted, send)
 }
 
 function replyOf({ status, rawHeaders, body }: Ending & { kind: 'response' }, maxBytes: number): Reply {
   return {
     kind: 'response',
     status,
-    headers: recordHeaders(pairs(rawHeaders), { maxBytes }),
+    headers: recordHeaders(decoded(rawHeaders), { maxBytes }),
     body: recordBytes(body, maxBytes),
   }
 }
 
 const beyondAscii = /[\x80-\xff]/
 
-/** Names and values. node:http reads values as latin1; those of today are UTF-8 where they are not ASCII. */
-function pairs(rawHeaders: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = []
-  for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const [name, value] = [rawHeaders[i]!, rawHeaders[i + 1]!] // the condition says so
-    pairs.push([name, beyondAscii.test(value) ? Buffer.from(value, 'latin1').toString() : value])
-  }
-  return pairs
+/** Names and values in turn. node:http reads values as latin1; those of today are UTF-8 where they are not ASCII. */
+function decoded(rawHeaders: readonly string[]): readonly string[] {
+  return rawHeaders.some((text) => beyondAscii.test(text))
+    ? rawHeaders.map((text, i) => (i % 2 === 0 ? text : Buffer.from(text, 'latin1').toString()))
+    : rawHeaders
 }

@@ -40,7 +40,8 @@ export interface ThreadScript {
 export interface Platform {
   /** The default HTTP client. */
   http(rules: SendRules): HttpClient
-  hmac(hash: HashName, key: Uint8Array, data: Uint8Array): Awaitable<Uint8Array>
+  /** Of a text its UTF-8. */
+  hmac(hash: HashName, key: Uint8Array, data: Uint8Array | string): Awaitable<Uint8Array>
   randomBytes(length: number): Uint8Array
   vitals(): Vitals
   /** Whether the host says that this is no development machine (NODE_ENV); false where there is no telling. */

@@ -30,17 +30,38 @@ export function recordText(text: string, maxBytes: number): string {
 }
 
 /**
- * Headers as they are recorded: names in lower case, values of a repeated name joined with `, `, a value whose name is in
- * `redact` (lower case) shown as `***`. Names and values together are at most `maxBytes`: the last value that
- * fits in part is cut, what follows is left out.
+ * Headers, names and values in turn, as they are recorded: names in lower case, values of a repeated name joined with `, `,
+ * a value whose name is in `redact` (lower case) shown as `***`. Names and values together are at most `maxBytes`: the
+ * last value that fits in part is cut, what follows is left out.
  */
 export function recordHeaders(
-  headers: Iterable<readonly [name: string, value: string]>,
+  headers: readonly string[],
   { maxBytes, redact }: { readonly maxBytes: number; readonly redact?: ReadonlySet<string> },
 ): Record<string, string> {
+  const recorded: Record<string, string> = {}
+  let length = 0
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase() // the condition says so
+    const value = redact?.has(name) ? redacted : headers[i + 1]!
+    length += name.length + value.length
+    if (length > maxBytes || name in recorded || !plain.test(value) || !plain.test(name)) {
+      return recordWithCare(headers, maxBytes, redact)
+    }
+    recorded[name] = value
+  }
+  return recorded
+}
+
+/** Headers of which some are too long, repeated, named like a property of objects, or no plain text. */
+function recordWithCare(
+  headers: readonly string[],
+  maxBytes: number,
+  redact: ReadonlySet<string> | undefined,
+): Record<string, string> {
   const values = new Map<string, string>()
-  for (const [given, value] of headers) {
-    const name = given.toLowerCase()
+  for (let i = 0; i + 1 < headers.length; i += 2) {
+    const name = headers[i]!.toLowerCase() // the condition says so
+    const value = headers[i + 1]!
     const before = values.get(name)
     if (redact?.has(name)) values.set(name, redacted)
     else values.set(name, before === undefined ? value : `${before}, ${value}`)
@@ -57,6 +78,13 @@ export function recordHeaders(
   }
   // Any name is only data: `__proto__` too becomes a key of its own.
   return Object.fromEntries(recorded)
+}
+
+/** Names and values in turn. */
+export function inTurn(headers: Readonly<Record<string, string>>): string[] {
+  const flat: string[] = []
+  for (const name of Object.keys(headers)) flat.push(name, headers[name]!) // its own key
+  return flat
 }
 
 function bytesOf(text: string): number {

@@ -29,9 +29,11 @@ export function identified(request: Outbound, event: StoredEvent, attempt: NewAt
   }
 }
 
-/** What a plugin made of a request that cannot be sent, or null. */
-export function requestProblem(request: Outbound): string | null {
-  for (const [name, value] of Object.entries(request.headers)) {
+/** What plugins made of a request that cannot be sent, or null. */
+export function requestProblem(request: Outbound, before: Outbound): string | null {
+  for (const name of Object.keys(request.headers)) {
+    const value = request.headers[name]!
+    if (Object.hasOwn(before.headers, name) && before.headers[name] === value) continue
     if (name !== name.toLowerCase()) return `header ${name} is not lower-case`
     const problem = headerProblem(name, value)
     if (problem !== null) return `${problem}: ${name}`

@@ -2,7 +2,7 @@ import { type Awaitable, definePlugin, type Outbound, type OutboundContext } fro
 import type { Platform } from '../contracts/platform.ts'
 import { allOf, goOn } from '../core/awaitable.ts'
 import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
-import { base64Of, bytesOf, type Bytes } from '../core/encoding.ts'
+import { base64Of, bytesOf } from '../core/encoding.ts'
 import { standardContent } from '../core/sign.ts'
 import { type StandardKey, standardKey } from '../core/standard-webhooks.ts'
 import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
@@ -61,13 +61,13 @@ export const standardWebhooks = definePlugin({
   },
 })
 
-async function signer(secret: string, platform: Platform): Promise<(content: Bytes) => Awaitable<string>> {
+async function signer(secret: string, platform: Platform): Promise<(content: string) => Awaitable<string>> {
   const key = signingSecret(secret)
   if (key.kind === 'hmac') {
     return (content) => goOn(platform.hmac('sha-256', key.key, content), (mac) => `v1,${base64Of(mac)}`)
   }
   const cryptoKey = await signingKey(key.seed)
-  return async (content) => `v1a,${base64Of(await signEd25519(cryptoKey, content))}`
+  return async (content) => `v1a,${base64Of(await signEd25519(cryptoKey, bytesOf(content)))}`
 }
 
 function signingSecret(secret: string): Exclude<StandardKey, { kind: 'public' }> {

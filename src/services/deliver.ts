@@ -1,10 +1,11 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Reply } from '../contracts/http-client.ts'
-import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/plugin.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/storage.ts'
 import type { AttemptEnd } from '../contracts/telemetry.ts'
-import { recordHeaders, recordText } from '../core/capture.ts'
+import type { Cancellation } from '../core/cancellation.ts'
+import { inTurn, recordHeaders, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -14,7 +15,8 @@ import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
 import { inTime } from './in-time.ts'
 import { jobOf } from './ingest.ts'
-import { runOutbound } from './outbound.ts'
+import { DeliveryContext, runOutbound } from './outbound.ts'
+import { senderOf } from '../core/sender.ts'
 
 /** An open attempt with all that is needed to make it. `endpoint` is null when it is gone. */
 export interface Loaded {
@@ -26,8 +28,8 @@ export interface Loaded {
 export interface Deliver {
   /** What is needed to make each open attempt; closed ones, and those of deleted workspaces, are left out. */
   load(ids: readonly string[]): Promise<readonly Loaded[]>
-  /** Sends a request, or finds why not. Null when the signal ended it: then nothing is known of what the receiver saw. */
-  attempt(loaded: Loaded, signal: AbortSignal): Promise<Sent | null>
+  /** Sends a request, or finds why not. Null when it was canceled: then nothing is known of what the receiver saw. */
+  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null>
   /** Writes what a try came to, and all that follows from it, in one step. */
   settle(loaded: Loaded, sent: Sent, claim: Claim | null, options: { retries: boolean }): Promise<Settlement>
   idle(): Promise<void>
@@ -47,6 +49,7 @@ export function deliverService(ctx: Context): Deliver {
   const { deliver } = ctx.settings
   const redacted = new Set(deliver.redactHeaders.map((name) => name.toLowerCase()))
   const tally = ctx.settings.breaker !== undefined
+  const send = senderOf(ctx.http)
 
   const settlements: Gatherer<Settlement, Settled> = gatherer({
     flush,
@@ -83,16 +86,16 @@ export function deliverService(ctx: Context): Deliver {
     return loaded
   }
 
-  async function attempt(loaded: Loaded, signal: AbortSignal): Promise<Sent | null> {
+  function attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
     const startedAt = ctx.clock.now()
     const { delivery, endpoint } = loaded
-    const ended = (outcome: Outcome): Sent => ({ outcome, startedAt, unresponsive: false })
+    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, unresponsive: false })
     if (endpoint === null) return ended({ kind: 'endpoint_gone' })
     if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return ended({ kind: 'event_gone' })
 
     const { event, attempt: planned } = delivery
-    return await follow(
+    return follow(
       ctx.telemetry?.attempt({
         workspaceId: delivery.workspaceId,
         eventId: event.id,
@@ -104,7 +107,7 @@ export function deliverService(ctx: Context): Deliver {
         url: endpoint.request.url,
         parent: delivery.trace ?? null,
       }),
-      (trace) => make(loaded, endpoint, event, signal, trace),
+      (trace) => make(loaded, endpoint, event, until, trace),
       (sent) => endOf(sent ?? null, (ctx.clock.now() - startedAt) / 1000),
     )
   }
@@ -114,17 +117,18 @@ export function deliverService(ctx: Context): Deliver {
     loaded: Loaded,
     endpoint: Endpoint,
     event: StoredEvent,
-    signal: AbortSignal,
+    until: Cancellation,
     trace: string | null,
   ): Promise<Sent | null> {
     const startedAt = ctx.clock.now()
     const timeoutMs = endpoint.request.timeout === 0 ? deliver.timeoutMs : endpoint.request.timeout
     let request: Outbound
     try {
-      request = await prepareRequest(loaded, endpoint, event, timeoutMs, signal)
+      const prepared = prepareRequest(loaded, endpoint, event, timeoutMs, until)
+      request = prepared instanceof Promise ? await prepared : prepared
       if (trace !== null) request = { ...request, headers: { ...request.headers, traceparent: trace } }
     } catch (cause) {
-      if (signal.aborted) return null
+      if (until.canceled) return null
       const message = pluginMessage(cause)
       ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: loaded.delivery.attempt.id })
       ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
@@ -134,13 +138,8 @@ export function deliverService(ctx: Context): Deliver {
     const sentAt = ctx.clock.now()
     ctx.counters.outbound++
     ctx.counters.outboundProcessing++
-    const reply = await ctx.http
-      .send(request, { timeoutMs, signal, captureBytes: deliver.captureBytes })
-      .catch((cause: unknown): Reply => {
-        ctx.log.error('the HTTP client threw', { cause })
-        return { kind: 'error', message: 'the HTTP client failed', unreachable: false }
-      })
-      .finally(() => ctx.counters.outboundProcessing--)
+    const reply = await reach(request, timeoutMs, until)
+    ctx.counters.outboundProcessing--
     if (reply.kind === 'aborted') return null
     return {
       outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
@@ -149,32 +148,37 @@ export function deliverService(ctx: Context): Deliver {
     }
   }
 
-  async function prepareRequest(
+  async function reach(request: Outbound, timeoutMs: number, until: Cancellation): Promise<Reply> {
+    try {
+      return await send(request, { timeoutMs, captureBytes: deliver.captureBytes }, until)
+    } catch (cause) {
+      ctx.log.error('the HTTP client threw', { cause })
+      return { kind: 'error', message: 'the HTTP client failed', unreachable: false }
+    }
+  }
+
+  function prepareRequest(
     loaded: Loaded,
     endpoint: Endpoint,
     event: StoredEvent,
     timeoutMs: number,
-    signal: AbortSignal,
-  ): Promise<Outbound> {
+    until: Cancellation,
+  ): Outbound | Promise<Outbound> {
     const plugins = loaded.configuration.pluginsOf(endpoint.id)
     const base = outboundRequest(endpoint, event, deliver.userAgent)
-    if (plugins.length === 0) return identified(base, event, loaded.delivery.attempt)
-    const context: OutboundContext = {
-      now: ctx.clock.now(),
-      signal,
-      log: ctx.log,
-      workspaceId: loaded.delivery.workspaceId,
-      event,
-      attempt: loaded.delivery.attempt,
-      endpoint,
-    }
+    const { workspaceId, attempt: planned } = loaded.delivery
+    if (plugins.length === 0) return identified(base, event, planned)
+    const told = { now: ctx.clock.now(), log: ctx.log, workspaceId, event, attempt: planned, endpoint }
+    const context = new DeliveryContext(told, until)
     const running = runOutbound(plugins, base, context)
     // A plugin that never settles may not hold a slot for ever: it has the time the request would have.
     const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
-    const changed = running instanceof Promise ? await inTime(ctx.clock, timeoutMs, running, late) : running
-    const problem = requestProblem(changed)
-    if (problem !== null) throw new Error(problem)
-    return identified(changed, event, loaded.delivery.attempt)
+    const finish = (changed: Outbound): Outbound => {
+      const problem = requestProblem(changed, base)
+      if (problem !== null) throw new Error(problem)
+      return identified(changed, event, planned)
+    }
+    return running instanceof Promise ? inTime(ctx.clock, timeoutMs, running, late).then(finish) : finish(running)
   }
 
   function recordRequest(request: Outbound, event: StoredEvent): StoredRequest {
@@ -182,7 +186,7 @@ export function deliverService(ctx: Context): Deliver {
     return {
       method: request.method,
       url: request.url,
-      headers: recordHeaders(Object.entries(request.headers), { maxBytes: deliver.captureBytes, redact: redacted }),
+      headers: recordHeaders(inTurn(request.headers), { maxBytes: deliver.captureBytes, redact: redacted }),
       body: fromEvent || request.body === null ? null : recordText(request.body, deliver.captureBytes),
       fromEvent,
     }
@@ -196,7 +200,7 @@ export function deliverService(ctx: Context): Deliver {
       case 'error':
         return { kind: 'failed', request, message: reply.message }
       case 'response': {
-        const headers = recordHeaders(Object.entries(reply.headers), {
+        const headers = recordHeaders(inTurn(reply.headers), {
           maxBytes: deliver.captureBytes,
           redact: redacted,
         })

@@ -1,5 +1,32 @@
 import type { ReadyPlugin } from '../context.ts'
+import type { Logger } from '../contracts/observer.ts'
 import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
+import type { Cancellation } from '../core/cancellation.ts'
+
+/** What plugins are told of a delivery. Its signal is made for those that read it. */
+export class DeliveryContext implements OutboundContext {
+  readonly now: number
+  readonly log: Logger
+  readonly workspaceId: string
+  readonly event: OutboundContext['event']
+  readonly attempt: OutboundContext['attempt']
+  readonly endpoint: OutboundContext['endpoint']
+  readonly #until: Cancellation
+
+  constructor(told: Omit<OutboundContext, 'signal'>, until: Cancellation) {
+    this.now = told.now
+    this.log = told.log
+    this.workspaceId = told.workspaceId
+    this.event = told.event
+    this.attempt = told.attempt
+    this.endpoint = told.endpoint
+    this.#until = until
+  }
+
+  get signal(): AbortSignal {
+    return this.#until.signal
+  }
+}
 
 /** Runs plugins one after the other; stays synchronous as long as they do. */
 export function runOutbound(

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { Cancellation } from '../core/cancellation.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { anyObject, object, withDefault } from '../schema/leaf.ts'
@@ -46,7 +47,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const [held] = await deliver.load([attemptId])
       if (held === undefined) throw notMade()
       const loaded = dueAtOnce(held)
-      const sent = await deliver.attempt(loaded, new AbortController().signal)
+      const sent = await deliver.attempt(loaded, new Cancellation())
       if (sent === null) throw notMade()
       await deliver.settle(loaded, sent, null, { retries: false })
       return await attemptService(ctx).get(workspaceId, attemptId)

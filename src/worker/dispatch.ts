@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import type { Grant } from '../contracts/limiter.ts'
+import { Cancellation } from '../core/cancellation.ts'
 import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
 import { type Bell, bell } from './bell.ts'
 import { trust } from './trust.ts'
@@ -34,7 +35,7 @@ export interface Dispatch {
 
 interface Hold {
   readonly claim: Claim
-  readonly abort: AbortController
+  readonly cancellation: Cancellation
 }
 
 /** `jobs` rings when there may be something to claim that there was not at the last claim. */
@@ -89,7 +90,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   }
 
   function occupy(one: Claim): void {
-    holds.set(one.id, { claim: one, abort: new AbortController() })
+    holds.set(one.id, { claim: one, cancellation: new Cancellation() })
     busy.set(one.group, (busy.get(one.group) ?? 0) + 1)
     used++
     if (!unlimited.has(one.group)) deciding.set(one.group, (deciding.get(one.group) ?? 0) + 1)
@@ -152,7 +153,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     for (const { one, loaded } of going) {
       const hold = holdOf(one)
       if (hold === undefined) idle.push(one)
-      else void send(one, loaded, hold.abort)
+      else void send(one, loaded, hold.cancellation)
     }
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
@@ -206,10 +207,10 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     return { granted, refused }
   }
 
-  async function send(one: Claim, loaded: Loaded, { signal }: AbortController): Promise<void> {
+  async function send(one: Claim, loaded: Loaded, cancellation: Cancellation): Promise<void> {
     let sent: Sent | null = null
     try {
-      sent = await deliver.attempt(loaded, signal)
+      sent = await deliver.attempt(loaded, cancellation)
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
@@ -218,12 +219,12 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       else jobs.ring()
     }
     vacate(one)
-    if (sent !== null) await settleUntilStored(loaded, sent, one, signal)
+    if (sent !== null) await settleUntilStored(loaded, sent, one, cancellation)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     letGo(one)
   }
 
-  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, signal: AbortSignal): Promise<void> {
+  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, cancellation: Cancellation): Promise<void> {
     for (;;) {
       try {
         const { status } = await deliver.settle(loaded, sent, one, { retries: true })
@@ -232,8 +233,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         return
       } catch (cause) {
         complain('outcomes of attempts could not be stored; trying again', cause)
-        if (signal.aborted) return
-        await ctx.clock.sleep(againMs, signal)
+        if (cancellation.canceled) return
+        await ctx.clock.sleep(againMs, cancellation.signal)
       }
     }
   }
@@ -278,13 +279,13 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       const claims = [...holds.values()].map((hold) => hold.claim)
       if (claims.length === 0) return
       const lost = new Set(await ctx.queue.extend(claims, ctx.clock.now() + leaseMs))
-      for (const claim of claims) if (lost.has(claim.id)) holdOf(claim)?.abort.abort()
+      for (const claim of claims) if (lost.has(claim.id)) holdOf(claim)?.cancellation.cancel()
     },
     async close(timeoutMs) {
       closing = true
       const over = new AbortController()
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
-        if (!over.signal.aborted) for (const hold of holds.values()) hold.abort.abort()
+        if (!over.signal.aborted) for (const hold of holds.values()) hold.cancellation.cancel()
       })
       while (holds.size > 0) await released.wait(1000)
       over.abort()

@@ -41,8 +41,9 @@ describe('a delivery', () => {
 
   test('with a header that a plugin may not set is told', () => {
     const request = outboundRequest(endpointRow(), eventRow(), 'x')
-    const withHeader = (name: string, value: string) => requestProblem({ ...request, headers: { [name]: value } })
-    expect(requestProblem(request)).toBeNull()
+    const withHeader = (name: string, value: string) =>
+      requestProblem({ ...request, headers: { [name]: value } }, request)
+    expect(requestProblem(request, request)).toBeNull()
     expect(withHeader('host', 'evil')).toBe('header cannot be set: host')
     expect(withHeader('x-a', 'a\r\nb: c')).toBe('invalid header value: x-a')
     expect(withHeader('x a', 'b')).toBe('invalid header name: x a')

@@ -1,6 +1,8 @@
+import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import { definePlugin } from '../../src/contracts/plugin.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import type { Options } from '../../src/options.ts'
@@ -189,6 +191,33 @@ describe('stop', () => {
     await clock.advance('3s')
     await stopping
     expect(signal.aborted).toBe(true)
+    expect(await statuses()).toEqual(['QUEUED'])
+  })
+
+  test('tells plugins that still work by their signal', async () => {
+    let given: AbortSignal | undefined
+    const slow = definePlugin({
+      name: 'slow',
+      sides: ['outbound'],
+      config: v.object({}),
+      prepare: () => ({
+        outbound(_request, { signal }) {
+          given = signal
+          return new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('over'))))
+        },
+      }),
+    })
+    const { posthorn, clock, http, publish, statuses } = await instance({ plugins: [slow] })
+    await posthorn.plugins.create('default', { name: 'slow', endpoint_id: 'e', config: {} })
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    expect(given?.aborted).toBe(false)
+    const stopping = posthorn.stop({ timeoutMs: 2000 })
+    await clock.advance('3s')
+    await stopping
+    expect(given?.aborted).toBe(true)
+    expect(http.sent).toHaveLength(0)
     expect(await statuses()).toEqual(['QUEUED'])
   })
 

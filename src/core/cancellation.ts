@@ -1,0 +1,42 @@
+/** Tells whoever follows it that a piece of work is to end. */
+export interface Cancelable {
+  readonly canceled: boolean
+  /** Calls `onCancel` once, when it is canceled. */
+  follow(onCancel: () => void): void
+  unfollow(onCancel: () => void): void
+}
+
+/**
+ * An `AbortController` that is made when its signal is asked for. Each delivery has one and hardly any is ever canceled:
+ * making a controller for each, and listening to it, took a tenth of a delivery's time.
+ */
+export class Cancellation implements Cancelable {
+  canceled = false
+  readonly #followers: (() => void)[] = []
+  #controller: AbortController | null = null
+
+  /** The same for whom an `AbortSignal` suits better. */
+  get signal(): AbortSignal {
+    if (this.#controller === null) {
+      this.#controller = new AbortController()
+      if (this.canceled) this.#controller.abort()
+    }
+    return this.#controller.signal
+  }
+
+  cancel(): void {
+    if (this.canceled) return
+    this.canceled = true
+    this.#controller?.abort()
+    for (const onCancel of this.#followers.splice(0)) onCancel()
+  }
+
+  follow(onCancel: () => void): void {
+    this.#followers.push(onCancel)
+  }
+
+  unfollow(onCancel: () => void): void {
+    const at = this.#followers.indexOf(onCancel)
+    if (at !== -1) this.#followers.splice(at, 1)
+  }
+}
