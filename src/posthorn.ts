@@ -1,11 +1,10 @@
-import { memory } from '../adapters/memory/index.ts'
 import { engineClock, systemClock } from './clock.ts'
 import type { Context, Counters } from './context.ts'
 import type { Clock } from './contracts/clock.ts'
 import type { Logger } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { Job } from './contracts/queue.ts'
-import type { BoundStorage, Change } from './contracts/storage.ts'
+import type { BoundStorage, Change, Storage } from './contracts/storage.ts'
 import { idMaker } from './core/id.ts'
 import { PosthornError } from './errors.ts'
 import { adminHandler } from './http/admin.ts'
@@ -18,6 +17,7 @@ import { background } from './services/background.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration.ts'
+import { engineOnDemand } from './services/engine-on-demand.ts'
 import { measures } from './services/measures.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
@@ -38,7 +38,7 @@ export function makePosthorn(
 function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = safeLogger(options.logger ?? consoleLogger())
-  const engine = options.storage ?? memory()
+  const engine = options.storage ?? engineOnDemand('memory', inMemory)
   const ownClock = options.clock ?? systemClock()
   const clock = engineClock(ownClock, () => engine.time(), log)
   const startedAt = ownClock.now()
@@ -111,6 +111,11 @@ function assemble(platform: Platform, options: Options): Posthorn {
     using: (tx, handle) => bind(ctx, tx, handle),
     ...run,
   }
+}
+
+async function inMemory(): Promise<Storage> {
+  const { memory } = await import('../adapters/memory/index.ts')
+  return memory()
 }
 
 function functions(services: ReturnType<typeof composeServices>['services']): ServiceFunctions {

@@ -6,7 +6,6 @@ import { eventReads } from './events.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
-import { retryService } from './retry.ts'
 import type { Services } from './services.ts'
 import { sourceService } from './sources.ts'
 import { workspaceService } from './workspaces.ts'
@@ -27,7 +26,7 @@ export function composeServices(ctx: Context): { services: Services; ingest: Ing
     events: {
       ...eventReads(ctx),
       ...publishService(ctx, ingest),
-      ...retryService(ctx),
+      retry: async (...asked) => (await onDemand()).retry(...asked),
       explain: async (...asked) => (await onDemand()).explain(...asked),
       replay: async (...asked) => (await onDemand()).replay(...asked),
     },

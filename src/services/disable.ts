@@ -6,10 +6,11 @@ const mostTries = 5
 const minuteMs = 60_000
 
 /** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
-export async function disableFailing(ctx: Context, now: number): Promise<void> {
-  const { breaker } = ctx.settings
-  if (breaker === undefined) return
-  const rule = breaker
+export async function disableFailing(
+  ctx: Context,
+  rule: NonNullable<Context['settings']['breaker']>,
+  now: number,
+): Promise<void> {
   const since = now - rule.windowSeconds * 1000
 
   /** Outcomes from before its last change say nothing of an endpoint: one that was mended and enabled starts anew. */

@@ -4,6 +4,7 @@ import type { Deliver } from './deliver.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
+import { retryService } from './retry.ts'
 import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
 
@@ -13,6 +14,7 @@ export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver)
     ...configService(ctx),
     ...explainService(ctx),
     ...replayService(ctx),
+    ...retryService(ctx),
     ...statusService(ctx),
     ...testDeliveryService(ctx, ingest, deliver),
   }

@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts'
-import { disableFailing } from '../services/disable.ts'
 
 export const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
@@ -11,7 +10,7 @@ export interface Maintenance {
 }
 
 export function maintenance(ctx: Context): Maintenance {
-  const { retention } = ctx.settings
+  const { retention, breaker } = ctx.settings
 
   async function purge(now: number, signal: AbortSignal | undefined): Promise<void> {
     const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
@@ -26,7 +25,10 @@ export function maintenance(ctx: Context): Maintenance {
   return {
     async minute(signal) {
       const now = ctx.clock.now()
-      if (await ctx.storage.turn('breaker', minuteMs, now)) await disableFailing(ctx, now)
+      if (breaker !== undefined && (await ctx.storage.turn('breaker', minuteMs, now))) {
+        const { disableFailing } = await import('../services/disable.ts') // few have one
+        await disableFailing(ctx, breaker, now)
+      }
       if (await ctx.storage.turn('purge', minuteMs, now)) await purge(now, signal)
     },
   }

@@ -1,0 +1,133 @@
+import type { Inbox } from '../contracts/inbox.ts'
+import type { Limiter } from '../contracts/limiter.ts'
+import type { Queue } from '../contracts/queue.ts'
+import type {
+  Attempts,
+  BoundStorage,
+  Collection,
+  Events,
+  ListQuery,
+  Storage,
+  Workspaces,
+} from '../contracts/storage.ts'
+
+/** What an engine that is loaded on demand has: everything, but nothing to verify and no queue to ping. */
+type Engine = Omit<Storage, 'verify'> & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
+type Calls<Part> = {
+  readonly [Name in keyof Part]-?: Part[Name] extends ((...args: never[]) => unknown) | undefined ? true : never
+}
+
+const collection = { insert: true, get: true, list: true, update: true, delete: true } satisfies Calls<
+  Collection<object, ListQuery>
+>
+const workspaces = { ...collection, find: true } satisfies Calls<Workspaces>
+const events = { ingest: true, get: true, list: true } satisfies Calls<Events>
+const attempts = {
+  load: true,
+  settle: true,
+  add: true,
+  get: true,
+  list: true,
+  overdue: true,
+  undelivered: true,
+  tallies: true,
+} satisfies Calls<Attempts>
+const queue = {
+  add: true,
+  claim: true,
+  extend: true,
+  release: true,
+  complete: true,
+  pause: true,
+  stats: true,
+  pausedUntil: true,
+  nextDueAt: true,
+  onAdded: true,
+} satisfies Calls<Omit<Queue, 'ping'>>
+const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
+const limiter = { take: true } satisfies Calls<Limiter>
+const own = {
+  configuration: true,
+  routes: true,
+  applyConfig: true,
+  purge: true,
+  turn: true,
+  onChanged: true,
+  time: true,
+  ping: true,
+  stats: true,
+  close: true,
+} satisfies Partial<Calls<Storage>>
+
+/** What is there by now, or a promise of it. */
+type Source<Part> = () => Part | Promise<Part>
+
+/** The storage that `load` makes, loaded when something is first asked of it: those who bring their own never load it. */
+export function engineOnDemand(name: string, load: () => Promise<Storage>): Engine {
+  const engine = once(load)
+  return {
+    ...storageOf(name, engine),
+    // The host gets it at once; that its handle is good for nothing is told by the first call.
+    using: (tx, options) =>
+      boundOf(
+        name,
+        once(async () => (await engine()).using!(tx, options)),
+      ),
+  }
+}
+
+function boundOf(name: string, bound: Source<BoundStorage>): BoundStorage {
+  return { ...storageOf(name, bound), ...deferred<BoundStorage, 'inTransaction'>({ inTransaction: true }, bound) }
+}
+
+function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'> {
+  const part = <Key extends keyof Storage>(key: Key): Source<NonNullable<Storage[Key]>> => {
+    return () => {
+      const there = engine()
+      return there instanceof Promise ? there.then((loaded) => loaded[key]!) : there[key]! // see Engine
+    }
+  }
+  return {
+    name,
+    ...deferred(own, engine),
+    workspaces: deferred(workspaces, part('workspaces')),
+    endpoints: deferred(collection, part('endpoints')),
+    sources: deferred(collection, part('sources')),
+    plugins: deferred(collection, part('plugins')),
+    events: deferred(events, part('events')),
+    attempts: deferred(attempts, part('attempts')),
+    queue: deferred(queue, part('queue')),
+    inbox: deferred(inbox, part('inbox')),
+    limiter: deferred(limiter, part('limiter')),
+  }
+}
+
+/** Functions that pass their calls on to those of the same name, at once if these are there. */
+function deferred<Part extends object, Name extends keyof Part>(
+  names: Readonly<Record<Name, true>>,
+  of: Source<Part>,
+): Required<Pick<Part, Name>> {
+  const passOn = (name: string) =>
+    function (...args: unknown[]): unknown {
+      const call = (part: Part): unknown => (part as Record<string, (...all: unknown[]) => unknown>)[name]!(...args)
+      const part = of()
+      return part instanceof Promise ? part.then(call) : call(part)
+    }
+  // One function for each name: `names` lists functions that answer promises.
+  return Object.fromEntries(Object.keys(names).map((name) => [name, passOn(name)])) as Required<Pick<Part, Name>>
+}
+
+/** Makes a thing once, when it is first asked for; anew after that failed. */
+function once<Part extends object>(make: () => Promise<Part>): Source<Part> {
+  let there: Part | Promise<Part> | undefined
+  return () => {
+    there ??= make().then(
+      (made) => (there = made),
+      (cause: unknown) => {
+        there = undefined
+        throw cause
+      },
+    )
+    return there
+  }
+}
