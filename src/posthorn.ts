@@ -81,7 +81,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     enqueued(added) {
       if (added.length === 0) return
       // What falls due later only has to be known of.
-      const ring = added.some(({ due_at }) => due_at <= clock.now()) ? jobs.ring : jobs.ringSoon
+      const ring = added.some(({ due_at }) => due_at <= clock.now()) ? jobs.ring : () => jobs.ringIn(0)
       if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(ring))
       else ring()
     },

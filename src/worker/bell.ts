@@ -1,20 +1,18 @@
 import type { Clock } from '../contracts/clock.ts'
 import { alarm } from '../services/alarm.ts'
 
-const soonMs = 5
-
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
-  /** Rings a few milliseconds later, once for all that ask until then. */
-  ringSoon(): void
+  /** Rings after `ms`, once for all that ask until then. */
+  ringIn(ms: number): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
   wait(ms: number, signal?: AbortSignal): Promise<boolean>
 }
 
 export function bell(clock: Clock): Bell {
   let rung = false
-  let rings = false
+  let pending: { readonly at: number; readonly cancel: () => void } | null = null
   const waiting = new Set<(rang: boolean) => void>()
 
   function ring(): void {
@@ -25,13 +23,15 @@ export function bell(clock: Clock): Bell {
   return {
     ring,
 
-    ringSoon() {
-      if (rings) return
-      rings = true
-      alarm(clock, soonMs, () => {
-        rings = false
+    ringIn(ms) {
+      const at = clock.now() + ms
+      if (pending !== null && pending.at <= at) return
+      pending?.cancel()
+      const cancel = alarm(clock, ms, () => {
+        pending = null
         ring()
       })
+      pending = { at, cancel }
     },
 
     wait(ms, signal) {

@@ -15,8 +15,11 @@ const complainEveryMs = 60_000
 
 /** Holds jobs, sends them side by side, and lets go of them. */
 export interface Dispatch {
-  /** Claims as many due jobs as there are free slots and sets them going. Answers how many; 0 when all slots are taken. */
-  claim(): Promise<number>
+  /**
+   * Claims as many due jobs as there are free slots and sets them going. Answers how many; 0 when all slots are taken.
+   * `paced`: those of endpoints that do not answer go a few at a time, and `jobs` rings for the next.
+   */
+  claim(options: { paced: boolean }): Promise<number>
   /** Lengthens all holds; a send whose hold was lost is aborted. */
   extend(): Promise<void>
   /** Jobs held: being loaded, sent or settled. */
@@ -57,9 +60,9 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let closing = false
   let complainedAt = -Infinity
 
-  function busyNow(): Record<string, number> {
+  function busyNow(paced: boolean): Record<string, number> {
     const answer: Record<string, number> = Object.fromEntries(busy)
-    Object.assign(answer, trusted.restrictions(ctx.clock.now()))
+    Object.assign(answer, trusted.restrictions(ctx.clock.now(), paced))
     for (const group of deciding.keys()) answer[group] = perEndpoint
     withheld = deciding.size > 0
     return answer
@@ -69,12 +72,18 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     return closing ? 0 : Math.min(concurrency - used, 2 * concurrency - holds.size)
   }
 
-  async function claim(): Promise<number> {
+  async function claim({ paced }: { paced: boolean }): Promise<number> {
     const limit = Math.min(free(), mostClaims)
     if (claiming || limit <= 0) return 0
     claiming = true
     try {
-      const claims = await ctx.queue.claim({ limit, cap: perEndpoint, busy: busyNow(), leaseMs, now: ctx.clock.now() })
+      const claims = await ctx.queue.claim({
+        limit,
+        cap: perEndpoint,
+        busy: busyNow(paced),
+        leaseMs,
+        now: ctx.clock.now(),
+      })
       const { taken, surplus } = trusted.within(claims, ctx.clock.now())
       for (const one of taken) occupy(one)
       if (taken.length > 0) void run(taken)
@@ -82,7 +91,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         void letGoOf(surplus, 'release')
         jobs.ring() // others may have the slots that these do not get
       }
-      if (trusted.waits()) jobs.ringSoon()
+      ringForNext()
       return taken.length
     } finally {
       claiming = false
@@ -103,8 +112,16 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (inUse === 1) busy.delete(group)
     else busy.set(group, inUse - 1)
     used--
+    trusted.vacated(group)
     if (wasFull || inUse >= perEndpoint) jobs.ring()
-    else if (trusted.watches()) jobs.ringSoon()
+    else ringForNext()
+  }
+
+  /** So that those which are watched get the slots that fall free, many with one claim. */
+  function ringForNext(): boolean {
+    const ms = trusted.untilNext(ctx.clock.now())
+    if (ms !== null) jobs.ringIn(ms)
+    return ms !== null
   }
 
   /** The hold of this very claim: one whose end took long may have been given to us anew. */
@@ -215,8 +232,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
     if (sent !== null && trusted.judge(one.group, sent.unresponsive)) {
-      if (trusted.waits()) jobs.ringSoon()
-      else jobs.ring()
+      if (!ringForNext()) jobs.ring()
     }
     vacate(one)
     if (sent !== null) await settleUntilStored(loaded, sent, one, cancellation)

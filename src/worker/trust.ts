@@ -3,6 +3,8 @@ import type { Claim } from '../contracts/queue.ts'
 const mostWatched = 2000
 const mostProven = 10_000
 const silentAfterMs = 500
+const soonMs = 5
+const suspectsEveryMs = 20
 
 type Kind = 'suspect' | 'stranger'
 
@@ -14,18 +16,18 @@ type Kind = 'suspect' | 'stranger'
  * soon, all other strangers, that is everybody after a start, would wait for their timeouts.
  */
 export interface Trust {
-  /** What a claim is to take for the busy slots of each watched endpoint. */
-  restrictions(now: number): Readonly<Record<string, number>>
+  /** What a claim is to take for the busy slots of each watched endpoint; `paced`: suspects get their turn a few at a time. */
+  restrictions(now: number, paced: boolean): Readonly<Record<string, number>>
   /** Leaves out claims beyond those shares: many may have come in one answer. */
   within(claims: readonly Claim[], now: number): { taken: Claim[]; surplus: Claim[] }
   /** Milliseconds until a stranger that is being tried would become a suspect. */
   untilSilent(now: number): number
   /** Learns how a try ended; answers whether the endpoint may have more requests now than before. */
   judge(group: string, unresponsive: boolean): boolean
-  /** Whether any endpoint is watched. */
-  watches(): boolean
-  /** Whether one that is watched has a job due, and there is a slot for it. */
-  waits(): boolean
+  /** Learns that a slot of an endpoint is free. */
+  vacated(group: string): void
+  /** Milliseconds until a job of one that is watched may be claimed, as far as is known; null when none is due, or there is no slot. */
+  untilNext(now: number): number | null
 }
 
 /** @param busy slots in use, by endpoint. */
@@ -42,13 +44,17 @@ export function trust(
    * asks for as many of them as there are slots, so that it need not fetch a job of each to take one.
    */
   const waiting = new Set<string>()
-  /** As many of them go at once, lest requests of others wait until all have been made. */
+  /**
+   * As many of them go at once, lest requests of others wait until all have been made. Suspects go no faster than so many
+   * each 20 ms: their timeouts then do not come together either, whatever brought them together before.
+   */
   const atOnce: Readonly<Record<Kind, number>> = {
     suspect: Math.max(concurrency / 64, 1),
     stranger: Math.max(concurrency / 8, 1),
   }
   const turn: Record<Kind, number> = { suspect: 0, stranger: 0 }
   let lastAsked: readonly string[] = []
+  let suspectsAskedAt = -Infinity
 
   function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
     let slots = 0
@@ -98,25 +104,35 @@ export function trust(
   }
 
   return {
-    watches: () => suspects.size + strangers.size > 0,
-
-    waits() {
-      const left = room()
-      for (const group of waiting) {
-        const kind = kindOf(group)
-        if (kind !== null && left[kind] > 0 && !busy.has(group)) return true
-      }
-      return false
+    vacated(group) {
+      if (kindOf(group) !== null) waiting.add(group)
     },
 
-    restrictions(now) {
+    untilNext(now) {
+      if (waiting.size === 0) return null
+      const left = room()
+      if (left.suspect <= 0 && left.stranger <= 0) return null
+      let next: number | null = null
+      for (const group of waiting) {
+        const kind = kindOf(group)
+        if (kind === null || left[kind] <= 0 || busy.has(group)) continue
+        if (kind === 'stranger') return soonMs
+        next = Math.max(suspectsAskedAt + suspectsEveryMs - now, soonMs)
+      }
+      return next
+    },
+
+    restrictions(now, paced) {
       suspectTheSilent(now)
       for (const group of waiting) if (kindOf(group) === null) waiting.delete(group)
       const left = room()
       const answer: Record<string, number> = {}
       for (const group of suspects) answer[group] = perEndpoint
       for (const group of strangers.keys()) answer[group] = perEndpoint
-      lastAsked = [...asked('suspect', suspects, left.suspect), ...asked('stranger', strangers.keys(), left.stranger)]
+      const askedSuspects =
+        paced && now - suspectsAskedAt < suspectsEveryMs ? [] : asked('suspect', suspects, left.suspect)
+      if (askedSuspects.length > 0) suspectsAskedAt = now
+      lastAsked = [...askedSuspects, ...asked('stranger', strangers.keys(), left.stranger)]
       for (const group of lastAsked) answer[group] = Math.max(perEndpoint - 1, 0)
       return answer
     },
@@ -165,7 +181,6 @@ export function trust(
       if (unresponsive) {
         proven.delete(group)
         if (suspects.size < mostWatched) suspects.add(group)
-        if (suspects.has(group)) waiting.add(group)
         return false
       }
       // Those that are forgotten prove themselves anew.

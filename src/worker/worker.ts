@@ -109,7 +109,7 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
           continue
         }
         const wanted = dispatcher.free()
-        const claimed = await dispatcher.claim()
+        const claimed = await dispatcher.claim({ paced: true })
         if (claimed > 0) idleMs = firstIdleMs
         // Fewer than were asked for were all there are.
         if (claimed >= Math.min(wanted, mostClaims)) continue
@@ -208,7 +208,7 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
   }
 
   async function claimAll(inTime: () => boolean): Promise<void> {
-    while (inTime() && (await dispatcher.claim()) > 0);
+    while (inTime() && (await dispatcher.claim({ paced: false })) > 0);
   }
 
   /** Waits for a hold to end, and keeps the others meanwhile. */
