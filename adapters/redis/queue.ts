@@ -51,8 +51,8 @@ while limit > 0 do
   local heads = redis.call('ZRANGEBYSCORE', queue .. 'ready', '-inf', now, 'LIMIT', offset, 50)
   if #heads == 0 then break end
   offset = offset + #heads
-  for _, head in ipairs(heads) do
-    local _, _, group = findJob(head)
+  for _, job in ipairs(redis.call('HMGET', queue .. 'jobs', unpack(heads))) do
+    local group = string.match(job, '^%S+ %S+ (.*)$')
     local room = math.min(cap - (busy[group] or 0), limit)
     if room > 0 then
       local ids = redis.call('ZRANGEBYSCORE', queue .. 'group:' .. group, '-inf', now, 'LIMIT', 0, room)
