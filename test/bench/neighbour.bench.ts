@@ -9,7 +9,7 @@ import { startServers } from './servers.ts'
 
 const seconds = quick ? 4 : 10
 const warmUpSeconds = 2
-const perSecond = 50
+const perSecond = 100
 const due = 10_000
 const timeout = 2000
 const slots = 256
