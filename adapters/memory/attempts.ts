@@ -103,13 +103,13 @@ function delivery(state: State, id: string): Delivery | null {
   if (kept === null) return null
   const { room, attempt } = kept
   const { event, trace } = state.events.get(attempt.event_id)! // attempts never outlive their event
-  return {
+  const loaded = {
     workspaceId: room.row.id,
     revision: room.revision,
     attempt: planned(attempt),
     event: { ...event },
-    ...(trace !== undefined && { trace }),
   }
+  return trace === undefined ? loaded : { ...loaded, trace }
 }
 
 function settle(state: State, settlement: Settlement, enqueue: boolean): Settled {
@@ -117,17 +117,7 @@ function settle(state: State, settlement: Settlement, enqueue: boolean): Settled
   const kept = openAttempt(state, settlement.attempt.id)
   if (kept === null || kept.room.row.id !== settlement.workspaceId) return { settled: false, disabled: false }
 
-  const { status, attempted_at, exhausted, error_code, error_message, request, response, settled_at, next } = settlement
-  const ended = {
-    status,
-    attempted_at,
-    exhausted,
-    error_code,
-    error_message,
-    request,
-    response,
-    updated_at: settled_at,
-  }
+  const { settled_at, next } = settlement
   // The follow-up first, so that the event is never without an open attempt in between.
   if (next !== null && !state.attempts.has(next.id)) {
     const { jobs } = state.news
@@ -135,9 +125,29 @@ function settle(state: State, settlement: Settlement, enqueue: boolean): Settled
     // One that falls due later is looked for by this process, and by whoever polls then.
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
-  closeAttempt(state, kept, { ...kept.attempt, ...ended })
+  closeAttempt(state, kept, endedBy(kept.attempt, settlement))
   if (settlement.tally) count(state, settlement)
   return { settled: true, disabled: settlement.disable !== null && disable(state, kept.room, settlement) }
+}
+
+function endedBy(attempt: StoredAttempt, settlement: Settlement): StoredAttempt {
+  return {
+    id: attempt.id,
+    event_id: attempt.event_id,
+    endpoint_id: attempt.endpoint_id,
+    status: settlement.status,
+    attempt_number: attempt.attempt_number,
+    scheduled_at: attempt.scheduled_at,
+    attempted_at: settlement.attempted_at,
+    trigger_mode: attempt.trigger_mode,
+    exhausted: settlement.exhausted,
+    error_code: settlement.error_code,
+    error_message: settlement.error_message,
+    request: settlement.request,
+    response: settlement.response,
+    created_at: attempt.created_at,
+    updated_at: settlement.settled_at,
+  }
 }
 
 /** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */

@@ -155,7 +155,7 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
-  return { ...job, token: kept.token }
+  return { id: job.id, group: job.group, due_at: job.due_at, token: kept.token }
 }
 
 /** Takes a job out of where it stands: held, or waiting since its hold lapsed. */

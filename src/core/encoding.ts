@@ -34,7 +34,7 @@ export function hexOf(bytes: Uint8Array): string {
 /** Base64 with padding (RFC 4648 section 4). */
 export function base64Of(bytes: Uint8Array): string {
   let binary = ''
-  for (const byte of bytes) binary += String.fromCharCode(byte)
+  for (let i = 0; i < bytes.length; i++) binary += String.fromCharCode(bytes[i]!) // the condition says so
   return btoa(binary)
 }
 

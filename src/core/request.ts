@@ -17,16 +17,18 @@ export function outboundRequest(endpoint: Endpoint, event: StoredEvent, userAgen
 
 /** The request after its plugins, with the headers that tell the receiver which event and try it is. */
 export function identified(request: Outbound, event: StoredEvent, attempt: NewAttempt): Outbound {
-  return {
-    ...request,
-    headers: {
-      ...request.headers,
-      'webhook-id': event.id,
-      'webhook-event-type': headerText(event.event_type),
-      'webhook-delivery-id': attempt.id,
-      'webhook-attempt': String(attempt.attempt_number),
-    },
-  }
+  return withHeaders(request, {
+    'webhook-id': event.id,
+    'webhook-event-type': headerText(event.event_type),
+    'webhook-delivery-id': attempt.id,
+    'webhook-attempt': String(attempt.attempt_number),
+  })
+}
+
+/** The request with more headers. V8 takes ten times as long for a spread that is followed by other keys. */
+export function withHeaders(request: Outbound, added: Readonly<Record<string, string>>): Outbound {
+  const headers: Record<string, string> = {}
+  return { ...request, headers: Object.assign(headers, request.headers, added) }
 }
 
 /** What plugins made of a request that cannot be sent, or null. */

@@ -3,6 +3,7 @@ import type { Platform } from '../contracts/platform.ts'
 import { allOf, goOn } from '../core/awaitable.ts'
 import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
 import { base64Of, bytesOf } from '../core/encoding.ts'
+import { withHeaders } from '../core/request.ts'
 import { standardContent } from '../core/sign.ts'
 import { type StandardKey, standardKey } from '../core/standard-webhooks.ts'
 import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
@@ -46,16 +47,14 @@ export const standardWebhooks = definePlugin({
         const body = envelope ? enveloped(request, context) : request.body
         const timestamp = String(Math.floor(context.now / 1000))
         const content = standardContent(event.id, timestamp, body ?? '')
-        return goOn(allOf(signers.map((sign) => sign(content))), (signatures) => ({
-          ...request,
-          headers: {
-            ...request.headers,
+        const unsigned = body === request.body ? request : { ...request, body }
+        return goOn(allOf(signers.map((sign) => sign(content))), (signatures) =>
+          withHeaders(unsigned, {
             'webhook-id': event.id,
             'webhook-timestamp': timestamp,
             'webhook-signature': signatures.join(' '),
-          },
-          body,
-        }))
+          }),
+        )
       },
     }
   },

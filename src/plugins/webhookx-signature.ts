@@ -2,6 +2,7 @@ import { definePlugin } from '../contracts/plugin.ts'
 import type { Platform } from '../contracts/platform.ts'
 import { goOn } from '../core/awaitable.ts'
 import { bytesOf, hexOf } from '../core/encoding.ts'
+import { withHeaders } from '../core/request.ts'
 import { webhookxContent } from '../core/sign.ts'
 import { object, text } from '../schema/leaf.ts'
 
@@ -22,16 +23,14 @@ export const webhookxSignature = definePlugin({
       outbound(request, { now, event, attempt }) {
         const timestamp = String(Math.floor(now / 1000))
         const content = webhookxContent(timestamp, request.body ?? '')
-        return goOn(platform.hmac('sha-256', key, content), (mac) => ({
-          ...request,
-          headers: {
-            ...request.headers,
+        return goOn(platform.hmac('sha-256', key, content), (mac) =>
+          withHeaders(request, {
             'webhookx-event-id': event.id,
             'webhookx-delivery-id': attempt.id,
             'webhookx-timestamp': timestamp,
             'webhookx-signature': `v1=${hexOf(mac)}`,
-          },
-        }))
+          }),
+        )
       },
     }
   },

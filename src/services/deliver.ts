@@ -6,7 +6,7 @@ import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/
 import type { AttemptEnd } from '../contracts/telemetry.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { inTurn, recordHeaders, recordText } from '../core/capture.ts'
-import { identified, outboundRequest, requestProblem } from '../core/request.ts'
+import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
@@ -126,7 +126,7 @@ export function deliverService(ctx: Context): Deliver {
     try {
       const prepared = prepareRequest(loaded, endpoint, event, timeoutMs, until)
       request = prepared instanceof Promise ? await prepared : prepared
-      if (trace !== null) request = { ...request, headers: { ...request.headers, traceparent: trace } }
+      if (trace !== null) request = withHeaders(request, { traceparent: trace })
     } catch (cause) {
       if (until.canceled) return null
       const message = pluginMessage(cause)

@@ -9,7 +9,7 @@ export interface Run {
   /** Of the contender's own process. */
   readonly cpuSeconds: number
   readonly peakMiB: number
-  /** Of the servers, setting up included. */
+  /** Of the servers. */
   readonly serverSeconds: number
 }
 
@@ -43,6 +43,7 @@ export async function isRun(contenders: Readonly<Record<string, Contender>>): Pr
   if (what !== 'run') return false
   const { work, check, close } = await contenders[name!]!(JSON.parse(setting!) as Setting)
   globalThis.gc?.()
+  process.send!('started')
   const cpu = process.cpuUsage()
   const startedAt = performance.now()
   await work()
@@ -67,12 +68,16 @@ export async function runApart(name: string, setting: Setting): Promise<Run> {
     execArgv,
     env: { ...process.env, ...(quick && { BENCH_QUICK: 'yes' }) },
   })
-  const serversBefore = serverCpuSeconds()
   return await new Promise<Run>((resolve, reject) => {
-    let run: Omit<Run, 'serverSeconds'> | undefined
-    child.once('message', (message) => (run = message as Run)) // what `isRun` sends
+    let serversBefore = 0
+    let run: Run | undefined
+    child.on('message', (message) => {
+      if (message === 'started') serversBefore = serverCpuSeconds()
+      // What `isRun` sends then.
+      else run = { ...(message as Omit<Run, 'serverSeconds'>), serverSeconds: serverCpuSeconds() - serversBefore }
+    })
     child.once('exit', (code) => {
-      if (run !== undefined) resolve({ ...run, serverSeconds: serverCpuSeconds() - serversBefore })
+      if (run !== undefined) resolve(run)
       else reject(new Error(`${name} ended with code ${code} and no result`))
     })
   })
@@ -91,21 +96,25 @@ export interface Summary {
 /** Runs all contenders `rounds` times, in turn, and answers the medians. */
 export async function compare(
   names: readonly string[],
-  { rounds, items, setting }: { rounds: number; items: number; setting: () => Promise<Setting> },
+  {
+    rounds,
+    items,
+    setting,
+  }: { rounds: number; items: (name: string) => number; setting: (name: string) => Promise<Setting> },
 ): Promise<Summary[]> {
   const runs = new Map<string, Run[]>(names.map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     // Another order each round, so that nobody always comes after the same one.
     const order = [...names.slice(round % names.length), ...names.slice(0, round % names.length)]
-    for (const name of order) runs.get(name)!.push(await runApart(name, await setting()))
+    for (const name of order) runs.get(name)!.push(await runApart(name, await setting(name)))
   }
   return names.map((name) => {
     const all = runs.get(name)!
     return {
       name,
-      perSecond: items / median(all.map(({ seconds }) => seconds)),
-      cpuMicros: (median(all.map(({ cpuSeconds }) => cpuSeconds)) / items) * 1e6,
-      serverMicros: (median(all.map(({ serverSeconds }) => serverSeconds)) / items) * 1e6,
+      perSecond: items(name) / median(all.map(({ seconds }) => seconds)),
+      cpuMicros: (median(all.map(({ cpuSeconds }) => cpuSeconds)) / items(name)) * 1e6,
+      serverMicros: (median(all.map(({ serverSeconds }) => serverSeconds)) / items(name)) * 1e6,
       peakMiB: median(all.map(({ peakMiB }) => peakMiB)),
       runs: all,
     }

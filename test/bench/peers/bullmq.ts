@@ -1,17 +1,18 @@
 import { Queue, Worker } from 'bullmq'
 import { Redis } from 'ioredis'
 
-import { type Contender, sideBySide } from '../compare.ts'
+import type { Contender } from '../compare.ts'
 import {
   checkTables,
   concurrency,
-  countdown,
+  laps,
   newEvent,
   openTables,
   type OwnEvent,
   sender,
   storeEvent,
   storeOutcome,
+  warmUp,
 } from './home-made.ts'
 
 /**
@@ -22,7 +23,7 @@ export const bullmq: Contender = async ({ postgres, redis, url, events, data }) 
   const value: unknown = JSON.parse(data)
   const pool = await openTables(postgres, 20)
   const send = sender(url)
-  const done = countdown(events)
+  const lap = laps()
   const connection = () => new Redis(redis, { maxRetriesPerRequest: null, enableAutoPipelining: true })
 
   const own = [connection(), connection()] as const
@@ -34,22 +35,22 @@ export const bullmq: Contender = async ({ postgres, redis, url, events, data }) 
     'webhooks',
     async ({ data: event }) => {
       await storeOutcome(pool, event.id, await send(event))
-      done.tell(1)
+      lap.delivered()
     },
     { connection: own[1], concurrency },
   )
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
 
+  async function publish(): Promise<void> {
+    const event = newEvent(value)
+    await storeEvent(pool, event)
+    await queue.add('deliver', event, { jobId: event.id })
+  }
+  await lap.run(warmUp, publish)
+
   return {
-    async work() {
-      await sideBySide(events, concurrency, async () => {
-        const event = newEvent(value)
-        await storeEvent(pool, event)
-        await queue.add('deliver', event, { jobId: event.id })
-      })
-      await done.over
-    },
-    check: () => checkTables(pool, events),
+    work: () => lap.run(events, publish),
+    check: () => checkTables(pool, warmUp + events),
     async close() {
       await worker.close()
       await queue.close()

@@ -1,15 +1,16 @@
 import { Logger, run } from 'graphile-worker'
 
-import { type Contender, sideBySide } from '../compare.ts'
+import type { Contender } from '../compare.ts'
 import {
   checkTables,
   concurrency,
-  countdown,
+  laps,
   newEvent,
   openTables,
   type OwnEvent,
   sender,
   storeOutcome,
+  warmUp,
 } from './home-made.ts'
 
 /**
@@ -21,7 +22,7 @@ export const graphileWorker: Contender = async ({ postgres, url, events, data })
   const pool = await openTables(postgres, 20)
   await pool.query('drop schema if exists graphile_worker cascade')
   const send = sender(url)
-  const done = countdown(events)
+  const lap = laps()
 
   const runner = await run({
     preset: {
@@ -39,27 +40,27 @@ export const graphileWorker: Contender = async ({ postgres, url, events, data })
       async deliver(payload) {
         const event = payload as OwnEvent // as it was added
         await storeOutcome(pool, event.id, await send(event))
-        done.tell(1)
+        lap.delivered()
       },
     },
     noHandleSignals: true,
     logger: new Logger(() => () => {}),
   })
 
+  async function publish(): Promise<void> {
+    const event = newEvent(value)
+    await pool.query({
+      name: 'publish',
+      text: `with event as (insert into own.events (id, type, body) values ($1, $2, $3))
+        select from graphile_worker.add_job('deliver', $4::json, max_attempts => 3)`,
+      values: [event.id, event.type, event.body, JSON.stringify(event)],
+    })
+  }
+  await lap.run(warmUp, publish)
+
   return {
-    async work() {
-      await sideBySide(events, concurrency, async () => {
-        const event = newEvent(value)
-        await pool.query({
-          name: 'publish',
-          text: `with event as (insert into own.events (id, type, body) values ($1, $2, $3))
-            select from graphile_worker.add_job('deliver', $4::json, max_attempts => 3)`,
-          values: [event.id, event.type, event.body, JSON.stringify(event)],
-        })
-      })
-      await done.over
-    },
-    check: () => checkTables(pool, events),
+    work: () => lap.run(events, publish),
+    check: () => checkTables(pool, warmUp + events),
     async close() {
       await runner.stop()
       await pool.end()

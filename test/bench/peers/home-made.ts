@@ -3,6 +3,8 @@ import { createHmac, createSecretKey, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { Agent, request } from 'undici'
 
+import { sideBySide } from '../compare.ts'
+
 // What the home-made systems have in common: the tables, the signed request, the row that tells how it ended. Events
 // come one at a time, as they do from the handlers of an application.
 
@@ -113,6 +115,22 @@ export function countdown(count: number): { readonly over: Promise<void>; readon
     tell(more) {
       left -= more
       if (left <= 0) end()
+    },
+  }
+}
+
+/** Events that are delivered before the clock starts, so that few timed ones tell what many would. */
+export const warmUp = 2000
+
+/** Publishes and waits until all is delivered, lap after lap. */
+export function laps(): { run(events: number, publish: () => Promise<void>): Promise<void>; delivered(): void } {
+  let done = countdown(0)
+  return {
+    delivered: () => done.tell(1),
+    async run(events, publish) {
+      done = countdown(events)
+      await sideBySide(events, concurrency, publish)
+      await done.over
     },
   }
 }

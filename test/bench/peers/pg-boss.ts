@@ -1,16 +1,17 @@
 import PgBoss from 'pg-boss'
 
-import { type Contender, sideBySide } from '../compare.ts'
+import type { Contender } from '../compare.ts'
 import {
   checkTables,
   concurrency,
-  countdown,
+  laps,
   newEvent,
   openTables,
   type OwnEvent,
   sender,
   storeEvent,
   storeOutcome,
+  warmUp,
 } from './home-made.ts'
 
 const workers = 4
@@ -24,7 +25,7 @@ export const pgBoss: Contender = async ({ postgres, url, events, data }) => {
   const pool = await openTables(postgres, 20)
   await pool.query('drop schema if exists pgboss cascade')
   const send = sender(url)
-  const done = countdown(events)
+  const lap = laps()
 
   const boss = new PgBoss({ connectionString: postgres, max: 20 })
   boss.on('error', (error) => process.stderr.write(`${error.message}\n`))
@@ -37,7 +38,7 @@ export const pgBoss: Contender = async ({ postgres, url, events, data }) => {
       await Promise.all(
         jobs.map(async ({ data: event }) => {
           await storeOutcome(pool, event.id, await send(event))
-          done.tell(1)
+          lap.delivered()
         }),
       )
       boss.notifyWorker(ids[i]!)
@@ -45,16 +46,16 @@ export const pgBoss: Contender = async ({ postgres, url, events, data }) => {
     ids.push(id)
   }
 
+  async function publish(): Promise<void> {
+    const event = newEvent(value)
+    await storeEvent(pool, event)
+    await boss.send('webhooks', event, { retryLimit: 3, retryBackoff: true })
+  }
+  await lap.run(warmUp, publish)
+
   return {
-    async work() {
-      await sideBySide(events, concurrency, async () => {
-        const event = newEvent(value)
-        await storeEvent(pool, event)
-        await boss.send('webhooks', event, { retryLimit: 3, retryBackoff: true })
-      })
-      await done.over
-    },
-    check: () => checkTables(pool, events),
+    work: () => lap.run(events, publish),
+    check: () => checkTables(pool, warmUp + events),
     async close() {
       await boss.stop({ graceful: false })
       await pool.end()
