@@ -9,6 +9,7 @@ import type {
   StoredAttempt,
   Undelivered,
 } from '../../src/contracts/storage.ts'
+import { endedAttempt } from '../../src/core/attempt.ts'
 import { applyPlan, planFor } from './configuration.ts'
 import { inRange, pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
@@ -125,29 +126,9 @@ function settle(state: State, settlement: Settlement, enqueue: boolean): Settled
     // One that falls due later is looked for by this process, and by whoever polls then.
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
-  closeAttempt(state, kept, endedBy(kept.attempt, settlement))
+  closeAttempt(state, kept, endedAttempt(kept.attempt, settlement, settlement.request, settlement.response))
   if (settlement.tally) count(state, settlement)
   return { settled: true, disabled: settlement.disable !== null && disable(state, kept.room, settlement) }
-}
-
-function endedBy(attempt: StoredAttempt, settlement: Settlement): StoredAttempt {
-  return {
-    id: attempt.id,
-    event_id: attempt.event_id,
-    endpoint_id: attempt.endpoint_id,
-    status: settlement.status,
-    attempt_number: attempt.attempt_number,
-    scheduled_at: attempt.scheduled_at,
-    attempted_at: settlement.attempted_at,
-    trigger_mode: attempt.trigger_mode,
-    exhausted: settlement.exhausted,
-    error_code: settlement.error_code,
-    error_message: settlement.error_message,
-    request: settlement.request,
-    response: settlement.response,
-    created_at: attempt.created_at,
-    updated_at: settlement.settled_at,
-  }
 }
 
 /** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */

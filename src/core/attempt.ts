@@ -1,4 +1,4 @@
-import type { StoredAttempt } from '../contracts/storage.ts'
+import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import { queuedWithinMs } from './schedule.ts'
 
@@ -38,4 +38,30 @@ function shownDue({ status, scheduled_at, attempted_at, updated_at }: StoredAtte
 function shownStatus({ status, scheduled_at }: StoredAttempt, now: number): AttemptStatus {
   if (status !== 'OPEN') return status
   return scheduled_at <= now + queuedWithinMs ? 'QUEUED' : 'INIT'
+}
+
+/** An attempt as it ended. Request and answer are what the caller keeps, or shows, of them. */
+export function endedAttempt<Request, Response>(
+  attempt: NewAttempt,
+  ended: Settlement,
+  request: Request,
+  response: Response,
+) {
+  return {
+    id: attempt.id,
+    event_id: attempt.event_id,
+    endpoint_id: attempt.endpoint_id,
+    status: ended.status,
+    attempt_number: attempt.attempt_number,
+    scheduled_at: attempt.scheduled_at,
+    attempted_at: ended.attempted_at,
+    trigger_mode: attempt.trigger_mode,
+    exhausted: ended.exhausted,
+    error_code: ended.error_code,
+    error_message: ended.error_message,
+    request,
+    response,
+    created_at: attempt.created_at,
+    updated_at: ended.settled_at,
+  }
 }

@@ -4,6 +4,7 @@ import type { Outbound } from '../contracts/plugin.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/storage.ts'
 import type { AttemptEnd } from '../contracts/telemetry.ts'
+import { endedAttempt } from '../core/attempt.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { inTurn, recordHeaders, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
@@ -275,22 +276,8 @@ function endOf(sent: Sent | null, seconds: number): AttemptEnd {
 /** How listeners see an attempt that ended: as lists show it, headers and bodies null. */
 function shownEnding(settlement: Settlement): Attempt {
   const { attempt, request, response } = settlement
-  return {
-    id: attempt.id,
-    event_id: attempt.event_id,
-    endpoint_id: attempt.endpoint_id,
-    status: settlement.status,
-    attempt_number: attempt.attempt_number,
-    scheduled_at: attempt.scheduled_at,
-    attempted_at: settlement.attempted_at,
-    trigger_mode: attempt.trigger_mode,
-    exhausted: settlement.exhausted,
-    error_code: settlement.error_code,
-    error_message: settlement.error_message,
-    request: request === null ? null : { method: request.method, url: request.url, headers: null, body: null },
-    response:
-      response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null },
-    created_at: attempt.created_at,
-    updated_at: settlement.settled_at,
-  }
+  const sent = request === null ? null : { method: request.method, url: request.url, headers: null, body: null }
+  const got =
+    response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null }
+  return endedAttempt(attempt, settlement, sent, got)
 }
