@@ -18,6 +18,31 @@ interface Description {
 
 const dryRun = query('dry_run', { type: 'boolean', default: false }, 'Whether to answer without writing anything.')
 
+type Lists = typeof listParameters
+type ParameterName = { [Noun in keyof Lists]: keyof Lists[Noun] }[keyof Lists]
+
+const moment = 'unix milliseconds: one moment, or bounds.'
+const parameterTexts: Readonly<Record<ParameterName, string>> = {
+  page_no: 'Page number.',
+  page_size: 'Rows of a page, 20 unless told.',
+  limit: 'Most rows answered, 20 unless told.',
+  sort: 'Order, id.desc unless told.',
+  after: 'Rows strictly beyond this id in the direction of the sort.',
+  before: 'Rows strictly before this id in the direction of the sort.',
+  name: 'Exactly this name.',
+  enabled: 'Only enabled rows, or only disabled ones.',
+  created_at: `Creation, ${moment}`,
+  ingested_at: `Acceptance, ${moment}`,
+  attempted_at: `When it was sent, ${moment}`,
+  metadata: 'Rows whose metadata holds every pair.',
+  endpoint_id: 'Rows of this endpoint.',
+  source_id: 'Rows of this source.',
+  event_id: 'Attempts of this event.',
+  event_type: 'Exactly this type.',
+  unique_id: 'The event with this unique_id.',
+  status: 'Attempts in this status.',
+}
+
 /** What the routes do, by operation. Every route has an entry here. */
 const descriptions: Readonly<Record<string, Description>> = {
   version: { summary: 'Name the version', answer: 'Version' },
@@ -195,8 +220,9 @@ function crud(nouns: string, noun: string, parameters: Parameters): Record<strin
 }
 
 function queryParameters(parameters: Parameters): Json[] {
-  return Object.entries(parameters).map(([name, { kind, schema, summary, deprecated }]) => {
-    const described = { name, in: 'query', required: false, description: summary, ...(deprecated && { deprecated }) }
+  return Object.entries(parameters).map(([name, { kind, schema, deprecated }]) => {
+    const description = parameterTexts[name as ParameterName] // those of lists are all there are
+    const described = { name, in: 'query', required: false, description, ...(deprecated && { deprecated }) }
     if (kind === 'pairs') {
       const pairs = { type: 'object', additionalProperties: { type: 'string', minLength: 1 } }
       return { ...described, style: 'deepObject', explode: true, schema: pairs }

@@ -47,7 +47,6 @@ export type ParameterKind = 'integer' | 'flag' | 'text' | 'time' | 'pairs'
 export interface Parameter {
   readonly kind: ParameterKind
   readonly schema: v.GenericSchema
-  readonly summary: string
   readonly deprecated?: true
 }
 
@@ -64,64 +63,41 @@ const range = closedObject({
   lt: v.optional(moment),
   lte: v.optional(moment),
 })
-const time = (what: string): Parameter => ({
-  kind: 'time',
-  schema: v.lazy((input) => (typeof input === 'object' ? range : moment)),
-  summary: `${what}, unix milliseconds: one moment, or bounds.`,
-})
-const words = (summary: string): Parameter => ({ kind: 'text', schema: text(), summary })
+const time: Parameter = { kind: 'time', schema: v.lazy((input) => (typeof input === 'object' ? range : moment)) }
+const words: Parameter = { kind: 'text', schema: text() }
 
 const paging = {
-  page_no: { kind: 'integer', schema: integer({ min: 1 }), summary: 'Page number.', deprecated: true },
-  page_size: {
-    kind: 'integer',
-    schema: integer({ min: 1, max: 1000 }),
-    summary: 'Rows of a page, 20 unless told.',
-    deprecated: true,
-  },
-  limit: { kind: 'integer', schema: integer({ min: 1, max: 1000 }), summary: 'Most rows answered, 20 unless told.' },
-  sort: { kind: 'text', schema: oneOf(['id.desc', 'id.asc']), summary: 'Order, id.desc unless told.' },
-  after: words('Rows strictly beyond this id in the direction of the sort.'),
-  before: words('Rows strictly before this id in the direction of the sort.'),
+  page_no: { kind: 'integer', schema: integer({ min: 1 }), deprecated: true },
+  page_size: { kind: 'integer', schema: integer({ min: 1, max: 1000 }), deprecated: true },
+  limit: { kind: 'integer', schema: integer({ min: 1, max: 1000 }) },
+  sort: { kind: 'text', schema: oneOf(['id.desc', 'id.asc']) },
+  after: words,
+  before: words,
 } satisfies Parameters
 
-const name = words('Exactly this name.')
-const enabled: Parameter = { kind: 'flag', schema: flag(), summary: 'Only enabled rows, or only disabled ones.' }
-const created_at = time('Creation')
+const enabled: Parameter = { kind: 'flag', schema: flag() }
 const metadata: Parameter = {
   kind: 'pairs',
   schema: dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {})),
-  summary: 'Rows whose metadata holds every pair.',
 }
+
+const named = { ...paging, name: words, created_at: time, metadata }
+const switched = { ...paging, name: words, enabled, created_at: time, metadata }
 
 /** What each list can be asked. */
 export const listParameters = {
-  workspaces: { ...paging, name, created_at, metadata },
-  endpoints: { ...paging, name, enabled, created_at, metadata },
-  sources: { ...paging, name, enabled, created_at, metadata },
-  plugins: {
-    ...paging,
-    name,
-    enabled,
-    created_at,
-    metadata,
-    endpoint_id: words('Plugins of this endpoint.'),
-    source_id: words('Plugins of this source.'),
-  },
-  events: {
-    ...paging,
-    created_at,
-    ingested_at: time('Acceptance'),
-    event_type: words('Exactly this type.'),
-    unique_id: words('The event with this unique_id.'),
-  },
+  workspaces: named,
+  endpoints: switched,
+  sources: switched,
+  plugins: { ...switched, endpoint_id: words, source_id: words },
+  events: { ...paging, created_at: time, ingested_at: time, event_type: words, unique_id: words },
   attempts: {
     ...paging,
-    created_at,
-    attempted_at: time('When it was sent'),
-    event_id: words('Attempts of this event.'),
-    endpoint_id: words('Attempts to this endpoint.'),
-    status: { kind: 'text', schema: oneOf(attemptStatuses), summary: 'Attempts in this status.' },
+    created_at: time,
+    attempted_at: time,
+    event_id: words,
+    endpoint_id: words,
+    status: { kind: 'text', schema: oneOf(attemptStatuses) },
   },
 } satisfies Record<string, Parameters>
 

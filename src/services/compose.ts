@@ -8,7 +8,6 @@ import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
 import type { Services } from './services.ts'
 import { sourceService } from './sources.ts'
-import { workspaceService } from './workspaces.ts'
 
 /**
  * All use cases over one context, with the two services that the worker and the gateway share with them. What most
@@ -19,7 +18,13 @@ export function composeServices(ctx: Context): { services: Services; ingest: Ing
   const deliver = deliverService(ctx)
   const onDemand = async () => (await import('./on-demand.ts')).onDemandServices(ctx, ingest, deliver)
   const services: Services = {
-    workspaces: workspaceService(ctx),
+    workspaces: {
+      list: async (...asked) => (await onDemand()).workspaces.list(...asked),
+      create: async (...asked) => (await onDemand()).workspaces.create(...asked),
+      get: async (...asked) => (await onDemand()).workspaces.get(...asked),
+      update: async (...asked) => (await onDemand()).workspaces.update(...asked),
+      delete: async (...asked) => (await onDemand()).workspaces.delete(...asked),
+    },
     endpoints: { ...endpointResources(ctx), test: async (...asked) => (await onDemand()).test(...asked) },
     sources: sourceService(ctx),
     plugins: pluginService(ctx),

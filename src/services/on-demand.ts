@@ -7,6 +7,7 @@ import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
 import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
+import { workspaceService } from './workspace-service.ts'
 
 /** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
 export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver) {
@@ -17,5 +18,6 @@ export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver)
     ...retryService(ctx),
     ...statusService(ctx),
     ...testDeliveryService(ctx, ingest, deliver),
+    workspaces: workspaceService(ctx),
   }
 }
