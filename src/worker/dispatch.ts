@@ -57,6 +57,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   const ended = { delivered: 0, failed: 0 }
   const released = bell(ctx.clock)
   let claiming = false
+  /** How often jobs that a claim brought in excess are being given back. */
+  let releasing = 0
   let closing = false
   let complainedAt = -Infinity
 
@@ -88,13 +90,19 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       for (const one of taken) occupy(one)
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
-        void letGoOf(surplus, 'release')
+        releasing++
+        const given = letGoOf(surplus, 'release').finally(() => {
+          releasing--
+          released.ring()
+        })
+        if (!paced) await given
         jobs.ring() // others may have the slots that these do not get
       }
       ringForNext()
       return taken.length
     } finally {
       claiming = false
+      released.ring()
     }
   }
 
@@ -303,7 +311,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
         if (!over.signal.aborted) for (const hold of holds.values()) hold.cancellation.cancel()
       })
-      while (holds.size > 0) await released.wait(1000)
+      // What a claim under way brings is given back, since it is closing.
+      while (holds.size > 0 || claiming || releasing > 0) await released.wait(1000)
       over.abort()
       await late
       closing = false

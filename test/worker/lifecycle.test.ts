@@ -181,6 +181,33 @@ describe('stop', () => {
     expect(await statuses()).toEqual(['SUCCESSFUL', 'QUEUED'])
   })
 
+  test('waits for a claim that is under way, gives back what it brings, and sends nothing afterwards', async () => {
+    const storage = memory()
+    let answer = () => {}
+    const slow = intercepted(storage, async (call, next) => {
+      const claims = await next()
+      if (call === 'queue.claim' && (claims as unknown[]).length > 0) {
+        await new Promise<void>((resolve) => (answer = resolve))
+      }
+      return claims
+    })
+    const { posthorn, clock, http, publish } = await instance({ storage: slow })
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    let stopped = false
+    const stopping = posthorn.stop().then(() => (stopped = true))
+    await clock.advance(100)
+    expect(stopped).toBe(false)
+    answer()
+    await clock.advance(1000)
+    await stopping
+    await clock.advance(1000)
+    expect(http.sent).toHaveLength(0)
+    const again = await storage.queue.claim({ limit: 10, cap: 10, busy: {}, leaseMs: 1000, now: clock.now() })
+    expect(again).toHaveLength(1)
+  })
+
   test('aborts what does not finish in time, and leaves its hold to lapse', async () => {
     const { posthorn, clock, http, publish, statuses } = await instance()
     await posthorn.start()
