@@ -26,7 +26,7 @@ export interface Outbound {
 interface PluginContext {
   /** Unix milliseconds. */
   readonly now: number
-  /** Aborted when the request is over or its time is up. */
+  /** Aborted when the request is over or its time is up. Read it from the context itself: a spread copy of one may lack it. */
   readonly signal: AbortSignal
   readonly log: Logger
 }
