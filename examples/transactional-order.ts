@@ -11,9 +11,12 @@ let placed = 0
 const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
-await pool.query(
-  'create table if not exists orders (id bigint generated always as identity primary key, total integer)',
-)
+// Of several that start at once, one makes the table: "if not exists" alone lets two collide.
+await pool.query(`
+  begin;
+  select pg_advisory_xact_lock(6474);
+  create table if not exists orders (id bigint generated always as identity primary key, total integer);
+  commit`)
 const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
 
 async function placeOrder(total: number) {
