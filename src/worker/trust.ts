@@ -45,8 +45,9 @@ export function trust(
    */
   const waiting = new Set<string>()
   /**
-   * As many of them go at once, lest requests of others wait until all have been made. Suspects go no faster than so many
-   * each 20 ms: their timeouts then do not come together either, whatever brought them together before.
+   * As many of those that are known to wait go at once, lest requests of others wait until all have been made. Suspects
+   * get a turn each 20 ms at most, so that their timeouts drift apart; when there is room for more than wait, one turn may
+   * bring many.
    */
   const atOnce: Readonly<Record<Kind, number>> = {
     suspect: Math.max(concurrency / 64, 1),
