@@ -1,6 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { PostgresClient, Row } from './clients.ts'
 import { isRetryable, translated } from './errors.ts'
+import { sizes } from './sizes.ts'
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
 
@@ -15,6 +16,8 @@ export interface Database {
   run(statement: Sql): Promise<readonly Row[]>
   /** Runs one statement whose text differs from call to call. */
   ask(statement: Sql): Promise<readonly Row[]>
+  /** Is told how many rows went through the hot path, so that plans follow what the tables have grown to. */
+  passed(rows: number): void
 }
 
 /** No statement takes longer, the wait for a connection included. */
@@ -46,13 +49,17 @@ export function database(
     }
     return send(statement, prepared)
   }
+  const t = tables(schema)
+  const ask = (statement: Sql): Promise<readonly Row[]> => insist(statement, false)
   return {
     client,
     schema,
-    t: tables(schema),
+    t,
     bound,
     run: (statement) => insist(statement, prepare && !bound),
-    ask: (statement) => insist(statement, false),
+    ask,
+    // What is not prepared is planned anew each time.
+    passed: prepare && !bound ? sizes({ ask, schema, t }) : () => {},
   }
 }
 

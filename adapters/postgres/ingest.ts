@@ -35,6 +35,7 @@ export async function ingest(
     waiting = waiting.filter((entry) => !answers.has(entry))
   }
 
+  db.passed(entries.reduce((rows, { attempts }) => rows + Math.max(attempts.length, 1), 0))
   if (enqueue && wake && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
     await announce('jobs')
   }

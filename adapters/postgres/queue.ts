@@ -29,12 +29,14 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         ),
         ${added(db, sql`select id, "group" as group_id, due_at from given`)}
         select 1 as done`)
+      db.passed(jobs.length)
       await announce('jobs')
     },
 
     async claim({ limit, cap, busy, leaseMs, now }) {
       if (limit <= 0) return []
       const rows = await run(claimStatement(db, { limit, cap, busy, leaseMs, now }))
+      db.passed(rows.length)
       return rows.map(claimOf)
     },
 
@@ -131,13 +133,12 @@ export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
 }
 
 function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: ClaimOptions): Sql {
-  const full = Object.keys(busy).filter((group) => busy[group]! >= cap)
+  // One object, in which a group is found by halving; a table of all of them would be searched from end to end.
+  const room = (group: Sql): Sql => sql`(${cap}::bigint - coalesce(((select jobs from held) ->> ${group})::bigint, 0))`
   const waiting = (group: Sql): Sql => sql`
     j.group_id = ${group} and j.due_at <= ${now}::bigint and j.held_until <= ${now}::bigint`
   return sql`
-    with held as materialized (
-      select key as id, value::bigint as jobs from jsonb_each_text(${json(busy)}::text::jsonb)
-    ),
+    with held as materialized (select ${json(busy)}::text::jsonb as jobs),
     hint as materialized (
       select group_id, min(due_at) as due_at from (select * from ${t.hints} limit ${maxHints}) h group by group_id
     ),
@@ -147,7 +148,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
     ),
     known as materialized (
       select id from ${t.groups}
-      where next_at <= ${now}::bigint and paused_until <= ${now}::bigint and id <> all(${full}::text[])
+      where next_at <= ${now}::bigint and paused_until <= ${now}::bigint and ${room(sql`id`)} > 0
       order by next_at, id limit ${Math.max(64, 2 * limit)}::int
     ),
     candidate as (
@@ -159,14 +160,13 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
     ),
     -- Groups by their oldest due job.
     line as materialized (
-      select c.id, head.due_at as head_at, head.id as head_id, ${cap}::bigint - coalesce(h.jobs, 0) as room
+      select c.id, head.due_at as head_at, head.id as head_id, ${room(sql`c.id`)} as room
       from candidate c
-      left join held h on h.id = c.id
       left join ${t.groups} g on g.id = c.id
       cross join lateral (
         select j.due_at, j.id from ${t.jobs} j where ${waiting(sql`c.id`)} order by j.due_at, j.id limit 1
       ) head
-      where coalesce(h.jobs, 0) < ${cap}::bigint and coalesce(g.paused_until, 0) <= ${now}::bigint
+      where ${room(sql`c.id`)} > 0 and coalesce(g.paused_until, 0) <= ${now}::bigint
       order by head.due_at, head.id limit ${limit}::int
     ),
     -- Rows are locked as they are asked for, so no more than the limit.
