@@ -14,7 +14,7 @@ import { applyPlan, planFor } from './configuration.ts'
 import { inRange, pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { addAttempt, closeAttempt, evict, isSucceeded } from './rows.ts'
-import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
+import { type Access, type KeptAttempt, quiet, type Room, roomOf, type State } from './state.ts'
 import { ascending, type Sorted, sorted } from './sorted.ts'
 import { count, tallied } from './tallies.ts'
 
@@ -22,15 +22,15 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
   return {
     load: (ids) => access.read((state) => ids.flatMap((id) => delivery(state, id) ?? [])),
 
-    settle: (settlements, { enqueue }) =>
-      access.write((state) => {
+    settle: (settlements, { enqueue, wake = true }) =>
+      (wake ? access : quiet(access)).write((state) => {
         const answers = settlements.map((settlement) => settle(state, settlement, enqueue))
         evict(state, keep)
         return answers
       }),
 
-    add: (workspaceId, attempts, { enqueue }) =>
-      access.write((state) => {
+    add: (workspaceId, attempts, { enqueue, wake = true }) =>
+      (wake ? access : quiet(access)).write((state) => {
         const room = roomOf(state, workspaceId)
         return attempts.map((attempt) => {
           const there = state.attempts.get(attempt.id)

@@ -9,7 +9,7 @@ import { memoryInbox } from './inbox.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryQueue } from './queue.ts'
 import { purge } from './rows.ts'
-import { type Access, emptyState, noNews } from './state.ts'
+import { type Access, emptyState, noNews, quiet } from './state.ts'
 import { type Base, isMemoryTransaction, type MemoryTransaction, otherClaim, stagedAccess } from './transaction.ts'
 import { memoryWorkspaces } from './workspaces.ts'
 
@@ -98,20 +98,6 @@ function nouns(access: Access, keep: number) {
         return true
       }),
   } satisfies Partial<Storage>
-}
-
-/** The same access, whose writes wake nobody. */
-function quiet(access: Access): Access {
-  return {
-    read: access.read,
-    write: (change, uniqueIds) =>
-      access.write((state) => {
-        const { jobs } = state.news
-        const answer = change(state)
-        state.news.jobs = jobs
-        return answer
-      }, uniqueIds),
-  }
 }
 
 function listeners<News>() {

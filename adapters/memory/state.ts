@@ -168,6 +168,20 @@ export interface Access {
   write<Answer>(change: (state: State) => Answer, uniqueIds?: readonly string[]): Promise<Answer>
 }
 
+/** The same access, whose writes wake nobody. */
+export function quiet(access: Access): Access {
+  return {
+    read: access.read,
+    write: (change, uniqueIds) =>
+      access.write((state) => {
+        const { jobs } = state.news
+        const answer = change(state)
+        state.news.jobs = jobs
+        return answer
+      }, uniqueIds),
+  }
+}
+
 export function uniqueIdKey(workspaceId: string, uniqueId: string): string {
   return JSON.stringify([workspaceId, uniqueId])
 }

@@ -3,8 +3,8 @@
  *
  *     jobs           hash    job -> "<due_at> <token> <group>", every job; the token is - until it is first held
  *     group:<group>  zset    waiting jobs of a group by due_at (and id, which is how Redis orders equal scores)
- *     heads          hash    group -> its first waiting job
- *     ready          zset    the heads of groups that are not paused, by due_at
+ *     heads          hash    group -> its head, "<job> <group>" of its first waiting job
+ *     ready          zset    the heads of groups that are not paused, by due_at; a claim steps over a group by reading its name here
  *     blocked        zset    the heads of paused groups, so that a claim never meets them
  *     paused         zset    groups by the end of their pause
  *     held           zset    held jobs by the end of their lease
@@ -17,14 +17,15 @@ local queue = KEYS[1] .. ':queue:'
 local function place(group)
   local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
   local index = queue .. (redis.call('ZSCORE', queue .. 'paused', group) and 'blocked' or 'ready')
-  local head = redis.call('HGET', queue .. 'heads', group)
-  if head and head ~= first[1] then
-    redis.call('ZREM', index, head)
+  local before = redis.call('HGET', queue .. 'heads', group)
+  local head = first[1] and first[1] .. ' ' .. group
+  if before and before ~= head then
+    redis.call('ZREM', index, before)
     redis.call('HDEL', queue .. 'heads', group)
   end
-  if first[1] then
-    redis.call('ZADD', index, first[2], first[1])
-    redis.call('HSET', queue .. 'heads', group, first[1])
+  if head then
+    redis.call('ZADD', index, first[2], head)
+    redis.call('HSET', queue .. 'heads', group, head)
   end
 end
 

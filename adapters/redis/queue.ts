@@ -23,13 +23,15 @@ const jobsPerClaim = 1000
  * Pauses that are over and holds that lapsed come back first, at most 250 of each a run. Then groups in order: one that
  * is at its cap is stepped over, and of those there are no more than the caller names.
  *
- * ARGV: limit, cap, now, end of the lease, token, then group and busy jobs of each busy group. Answers id, group, due_at of each job.
+ * ARGV: limit, cap, now, end of the lease, token, the groups at their cap as JSON, then group and busy jobs of each other
+ * busy group. Answers id, group, due_at of each job.
  */
 const claim = script(
   `${queueFunctions}
 local limit, cap, now, lease, token = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
 local busy = {}
-for i = 6, #ARGV, 2 do busy[ARGV[i]] = tonumber(ARGV[i + 1]) end
+for _, group in ipairs(cjson.decode(ARGV[6])) do busy[group] = cap end
+for i = 7, #ARGV, 2 do busy[ARGV[i]] = tonumber(ARGV[i + 1]) end
 
 for _, group in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'paused', '-inf', now, 'LIMIT', 0, 250)) do
   redis.call('ZREM', queue .. 'paused', group)
@@ -48,11 +50,11 @@ placeAll(touched)
 
 local taken, offset = {}, 0
 while limit > 0 do
-  local heads = redis.call('ZRANGEBYSCORE', queue .. 'ready', '-inf', now, 'LIMIT', offset, 50)
+  local heads = redis.call('ZRANGEBYSCORE', queue .. 'ready', '-inf', now, 'LIMIT', offset, 250)
   if #heads == 0 then break end
   offset = offset + #heads
-  for _, job in ipairs(redis.call('HMGET', queue .. 'jobs', unpack(heads))) do
-    local group = string.match(job, '^%S+ %S+ (.*)$')
+  for _, head in ipairs(heads) do
+    local group = string.match(head, ' (.*)$')
     local room = math.min(cap - (busy[group] or 0), limit)
     if room > 0 then
       local ids = redis.call('ZRANGEBYSCORE', queue .. 'group:' .. group, '-inf', now, 'LIMIT', 0, room)
@@ -221,13 +223,15 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
       while (claims.length < limit) {
         const wanted = Math.min(limit - claims.length, jobsPerClaim)
         const token = crypto.randomUUID()
+        const groups = Object.keys(held)
         const reply = await run(connection, claim, tag, [
           wanted,
           cap,
           now,
           now + leaseMs,
           token,
-          ...Object.entries(held).flat(),
+          JSON.stringify(groups.filter((group) => held[group]! >= cap)),
+          ...groups.flatMap((group) => (held[group]! < cap ? [group, held[group]!] : [])),
         ])
         const rows = rowsOf(reply, 3)
         for (const [id, group, due] of rows as readonly [string, string, string][]) {

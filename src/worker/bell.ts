@@ -4,6 +4,8 @@ import { alarm } from '../services/alarm.ts'
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
+  /** Forgets a ring: what it told of is about to be looked at. */
+  heed(): void
   /** Rings after `ms`, once for all that ask until then. */
   ringIn(ms: number): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
@@ -22,6 +24,7 @@ export function bell(clock: Clock): Bell {
 
   return {
     ring,
+    heed: () => void (rung = false),
 
     ringIn(ms) {
       const at = clock.now() + ms

@@ -63,11 +63,12 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let complainedAt = -Infinity
 
   function busyNow(paced: boolean): Record<string, number> {
-    const answer: Record<string, number> = Object.fromEntries(busy)
-    Object.assign(answer, trusted.restrictions(ctx.clock.now(), paced))
-    for (const group of deciding.keys()) answer[group] = perEndpoint
+    const slots = Object.create(null) as Record<string, number> // a group may be called `__proto__`
+    for (const [group, count] of busy) slots[group] = count
+    trusted.restrict(slots, ctx.clock.now(), paced)
+    for (const group of deciding.keys()) slots[group] = perEndpoint
     withheld = deciding.size > 0
-    return answer
+    return slots
   }
 
   function free(): number {
@@ -175,13 +176,23 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       idle.push(...claims.filter((one) => !closed.includes(one)))
     }
     for (const one of claims) decided(one)
-    for (const { one, loaded } of going) {
-      const hold = holdOf(one)
-      if (hold === undefined) idle.push(one)
-      else void send(one, loaded, hold.cancellation)
-    }
+    // To those that are watched new connections are made: who has one open does not wait for that.
+    const watched = going.filter(({ one }) => trusted.watches(one.group))
+    const others = watched.length === 0 ? going : going.filter(({ one }) => !trusted.watches(one.group))
+    start(others, idle)
+    if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
+    start(watched, idle)
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
+  }
+
+  /** Sends those that are still held; the others go to `lost`. */
+  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[]): void {
+    for (const { one, loaded } of going) {
+      const hold = holdOf(one)
+      if (hold === undefined) lost.push(one)
+      else void send(one, loaded, hold.cancellation)
+    }
   }
 
   /** Asks the limiter once for all claims of each limited endpoint. The first granted go; the endpoint waits for the rest. */

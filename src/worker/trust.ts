@@ -5,6 +5,7 @@ const mostProven = 10_000
 const silentAfterMs = 500
 const soonMs = 5
 const suspectsEveryMs = 20
+const suspectsAlongMs = 10
 
 type Kind = 'suspect' | 'stranger'
 
@@ -16,10 +17,12 @@ type Kind = 'suspect' | 'stranger'
  * soon, all other strangers, that is everybody after a start, would wait for their timeouts.
  */
 export interface Trust {
-  /** What a claim is to take for the busy slots of each watched endpoint; `paced`: suspects get their turn a few at a time. */
-  restrictions(now: number, paced: boolean): Readonly<Record<string, number>>
+  /** Writes what a claim is to take for the busy slots of each watched endpoint; `paced`: suspects get their turn a few at a time. */
+  restrict(slots: Record<string, number>, now: number, paced: boolean): void
   /** Leaves out claims beyond those shares: many may have come in one answer. */
   within(claims: readonly Claim[], now: number): { taken: Claim[]; surplus: Claim[] }
+  /** Whether an endpoint is watched, so that its requests come after those of others. */
+  watches(group: string): boolean
   /** Milliseconds until a stranger that is being tried would become a suspect. */
   untilSilent(now: number): number
   /** Learns how a try ended; answers whether the endpoint may have more requests now than before. */
@@ -46,8 +49,8 @@ export function trust(
   const waiting = new Set<string>()
   /**
    * As many of those that are known to wait go at once, lest requests of others wait until all have been made. Suspects
-   * get a turn each 20 ms at most, so that their timeouts drift apart; when there is room for more than wait, one turn may
-   * bring many.
+   * get a turn each 20 ms, so that their timeouts drift apart, or each 10 ms along with a claim that is made for others;
+   * when there is room for more than wait, one turn may bring many.
    */
   const atOnce: Readonly<Record<Kind, number>> = {
     suspect: Math.max(concurrency / 64, 1),
@@ -123,19 +126,17 @@ export function trust(
       return next
     },
 
-    restrictions(now, paced) {
+    restrict(slots, now, paced) {
       suspectTheSilent(now)
       for (const group of waiting) if (kindOf(group) === null) waiting.delete(group)
       const left = room()
-      const answer: Record<string, number> = {}
-      for (const group of suspects) answer[group] = perEndpoint
-      for (const group of strangers.keys()) answer[group] = perEndpoint
+      for (const group of suspects) slots[group] = perEndpoint
+      for (const group of strangers.keys()) slots[group] = perEndpoint
       const askedSuspects =
-        paced && now - suspectsAskedAt < suspectsEveryMs ? [] : asked('suspect', suspects, left.suspect)
+        paced && now - suspectsAskedAt < suspectsAlongMs ? [] : asked('suspect', suspects, left.suspect)
       if (askedSuspects.length > 0) suspectsAskedAt = now
       lastAsked = [...askedSuspects, ...asked('stranger', strangers.keys(), left.stranger)]
-      for (const group of lastAsked) answer[group] = Math.max(perEndpoint - 1, 0)
-      return answer
+      for (const group of lastAsked) slots[group] = Math.max(perEndpoint - 1, 0)
     },
 
     within(claims, now) {
@@ -167,6 +168,8 @@ export function trust(
       }
       return { taken, surplus }
     },
+
+    watches: (group) => kindOf(group) !== null,
 
     untilSilent(now) {
       let least = Infinity

@@ -109,6 +109,7 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
           continue
         }
         const wanted = dispatcher.free()
+        jobs.heed()
         const claimed = await dispatcher.claim({ paced: true })
         if (claimed > 0) idleMs = firstIdleMs
         // Fewer than were asked for were all there are.
