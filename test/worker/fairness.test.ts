@@ -169,6 +169,53 @@ test('new endpoints that are silent for half a second give way to other new ones
   await stop()
 })
 
+describe('many silent endpoints', () => {
+  async function silence() {
+    const all = await instance({ concurrency: 128, perEndpoint: 4 })
+    await all.endpoint('healthy')
+    await all.publish('healthy', 1)
+    await all.posthorn.start()
+    await all.clock.advance(0)
+    for (const held of all.inFlightTo('healthy')) held.answer(ok)
+    for (let i = 0; i < 90; i++) {
+      await all.endpoint(`silent${i}`)
+      await all.publish(`silent${i}`, 20)
+    }
+    await all.clock.advance(5000)
+    const toSilent = () => all.http.inFlight.length - all.inFlightTo('healthy').length
+    return { ...all, toSilent }
+  }
+
+  test('that run into their timeouts at one moment are tried again a few at a time', async () => {
+    const { clock, http, toSilent, stop } = await silence()
+    for (const held of http.inFlight.splice(0)) held.answer(timedOut)
+    let before = 0
+    for (let turn = 0; turn < 20; turn++) {
+      await clock.advance(20)
+      expect(toSilent() - before).toBeLessThanOrEqual(2)
+      before = toSilent()
+    }
+    await clock.advance(2000)
+    expect(toSilent()).toBe(64)
+    await stop()
+  })
+
+  test('are sent to after one that answers, though their deliveries are older, and with the same claim', async () => {
+    const { clock, http, calls, publish, stop } = await silence()
+    for (const held of http.inFlight.splice(0)) held.answer(timedOut)
+    await clock.advance(15)
+    calls.length = 0
+    const from = http.sent.length
+    await publish('healthy', 1)
+    await clock.advance(1)
+    const urls = http.sent.slice(from).map(({ url }) => url)
+    expect(urls[0]).toBe('https://healthy.test/')
+    expect(urls).toHaveLength(3)
+    expect(calls.filter((name) => name === 'queue.claim')).toHaveLength(1)
+    await stop()
+  })
+})
+
 test('when a slot of many silent endpoints falls free, one job is claimed for it, not one of each', async () => {
   const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 16, perEndpoint: 4 })
   for (let i = 0; i < 40; i++) {
