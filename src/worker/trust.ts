@@ -11,9 +11,9 @@ type Kind = 'suspect' | 'stranger'
 
 /**
  * Which endpoints may have many requests in flight at once. One that is watched gets one at a time. It is a suspect when
- * its last try timed out or could not connect, or when its first has had no answer for half a second: such ones have at
- * most half of the slots together. It is a stranger until it has ended a first try here: such ones have a quarter, and
- * never the last quarter. Were strangers trusted at once, a few silent ones would fill all slots; were they not suspected
+ * its last try timed out or could not connect, or when its first has had no answer for half a second: such ones have a
+ * quarter of the slots together. It is a stranger until it has ended a first try here: such ones have a quarter too, and
+ * never the last one. Were strangers trusted at once, a few silent ones would fill all slots; were they not suspected
  * soon, all other strangers, that is everybody after a start, would wait for their timeouts.
  */
 export interface Trust {
@@ -71,7 +71,7 @@ export function trust(
     const ofSuspects = slotsOf(suspects)
     const ofStrangers = slotsOf(strangers)
     return {
-      suspect: concurrency / 2 - ofSuspects,
+      suspect: concurrency / 4 - ofSuspects,
       stranger: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
     }
   }
