@@ -1,45 +1,73 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { type Contender, isRun, machine, quick, runApart, say, sideBySide, table } from './compare.ts'
+import { type Contender, isRun, machine, median, quick, runApart, say, sideBySide, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
 import { listenTo, quantile, sharedNow } from './listener.ts'
 import { startServers } from './servers.ts'
 
-// A healthy endpoint gets 50 events a second while others, which never answer, hold 10,000 due deliveries.
+// A healthy endpoint gets 100 events a second: alone, then while one that never answers holds 10,000 due deliveries, then
+// while 256 more such hold 10,000 more. One process goes through all three, so that each is compared with itself.
 
-const seconds = quick ? 4 : 10
-const warmUpSeconds = 2
+const rounds = Number(process.env['BENCH_ROUNDS'] ?? (quick ? 1 : 5))
+const seconds = Number(process.env['BENCH_SECONDS'] ?? 2)
 const perSecond = 100
+const warmUps = 300
 const due = 10_000
-const timeout = 2000
+const timeout = 1500
 const slots = 256
-const kinds = { alone: 0, 'beside 1': 1, 'beside 256': slots } as const
+const phases = ['alone', 'beside 1', 'beside 256'] as const
+type Phase = (typeof phases)[number]
 
-function beside(engine: Engine, silent: number, name: string): Contender {
+function healthyOf(engine: Engine): Contender {
   return async (setting) => {
-    const { posthorn, close } = await openPosthorn(engine, setting)
-    const endpoint = (path: string, type: string) =>
-      posthorn.endpoints.create('default', { request: { url: `${setting.url}/${path}`, timeout }, events: [type] })
-    await endpoint(`healthy/${encodeURIComponent(name)}`, 'healthy')
-    for (let i = 0; i < silent; i++) await endpoint('silent', `silent.${i}`)
-    if (silent > 0) {
-      await sideBySide(due, 256, (i) =>
-        posthorn.events.create('default', { event_type: `silent.${i % silent}`, data: {} }),
-      )
+    let warm = (): void => {}
+    const warmed = new Promise<void>((resolve) => (warm = resolve))
+    let recorded = 0
+    const { posthorn, close } = await openPosthorn(engine, setting, {
+      settled(count) {
+        recorded += count
+        if (recorded >= warmUps) warm()
+      },
+    })
+    const endpoint = (path: string, type: string) => ({
+      request: { url: `${setting.url}/${path}`, timeout },
+      events: [type],
+    })
+    await posthorn.config.sync('default', {
+      endpoints: [
+        endpoint(`healthy/${setting.schema}`, 'healthy'),
+        endpoint('silent', 'silent'),
+        ...Array.from({ length: slots }, () => endpoint('silent', 'silent.many')),
+      ].map((each, i) => ({ ...each, name: `endpoint ${i}` })),
+    })
+    const publish = (event_type: string, data: object = {}) => posthorn.events.create('default', { event_type, data })
+
+    async function measure(phase: Phase): Promise<void> {
+      const startedAt = sharedNow()
+      const made: Promise<unknown>[] = []
+      for (let i = 0; i < seconds * perSecond; i++) {
+        await sleep(Math.max(0, startedAt + (i * 1000) / perSecond - sharedNow()))
+        made.push(publish('healthy', { phase, at: sharedNow() }))
+      }
+      await Promise.all(made)
+      await sleep(100)
     }
+
     await posthorn.start()
-    await sleep(2 * timeout) // the first tries show who is silent
+    await sideBySide(warmUps, slots, () => publish('healthy'))
+    await warmed
+    await sleep(100)
     return {
       async work() {
-        const startedAt = sharedNow()
-        const made: Promise<unknown>[] = []
-        for (let i = 0; i < (warmUpSeconds + seconds) * perSecond; i++) {
-          await sleep(Math.max(0, startedAt + (i * 1000) / perSecond - sharedNow()))
-          const data = i < warmUpSeconds * perSecond ? {} : { at: sharedNow() }
-          made.push(posthorn.events.create('default', { event_type: 'healthy', data }))
-        }
-        await Promise.all(made)
-        await sleep(1000)
+        await measure('alone')
+
+        await sideBySide(due, slots, () => publish('silent'))
+        await sleep(600) // it is known to be silent after half a second
+        await measure('beside 1')
+
+        for (let i = 0; i < due / slots; i++) await publish('silent.many')
+        await sleep(2.25 * timeout) // until they are known, and run into their timeouts all the time
+        await measure('beside 256')
       },
       async close() {
         await posthorn.stop({ timeoutMs: 0 })
@@ -50,50 +78,60 @@ function beside(engine: Engine, silent: number, name: string): Contender {
 }
 
 const contenders: Readonly<Record<string, Contender>> = Object.fromEntries(
-  engines.flatMap((engine) =>
-    Object.entries(kinds).map(([kind, silent]): [string, Contender] => {
-      const name = `${engine}, ${kind}`
-      return [name, beside(engine, silent, name)]
-    }),
-  ),
+  engines.map((engine) => [engine, healthyOf(engine)]),
 )
 
 async function main(): Promise<void> {
   const took = new Map<string, number[]>()
   const listener = await listenTo((path, body) => {
     if (path === '/silent') return false
-    const name = decodeURIComponent(path.slice('/healthy/'.length))
-    const { at } = JSON.parse(body) as { at?: number } // as it was published
-    if (at === undefined) return true
-    took.set(name, [...(took.get(name) ?? []), sharedNow() - at])
+    const run = path.slice('/healthy/'.length)
+    const { phase, at } = JSON.parse(body) as { phase?: Phase; at?: number } // as it was published
+    if (phase === undefined || at === undefined) return true
+    const key = `${run} ${phase}`
+    took.set(key, [...(took.get(key) ?? []), sharedNow() - at])
     return true
   })
   const servers = await startServers()
   const named = process.argv.slice(2).filter((word) => !word.startsWith('-'))
-  const names = Object.keys(contenders).filter(
-    (name) => named.length === 0 || named.some((part) => name.includes(part)),
-  )
-  for (const name of names) {
-    await runApart(name, { ...freshPlace(servers), url: listener.base, events: 0, data: '' })
+  const names = engines.filter((name) => named.length === 0 || named.includes(name))
+  const runs = new Map<Engine, string[]>(names.map((name) => [name, []]))
+  for (let round = 0; round < rounds; round++) {
+    for (const name of names) {
+      const place = freshPlace(servers)
+      runs.get(name)!.push(place.schema)
+      await runApart(name, { ...place, url: listener.base, events: 0, data: '' })
+    }
   }
   await servers.stop()
   listener.close()
 
-  say(
-    `neighbour: a healthy endpoint at ${perSecond}/s beside endpoints that never answer, ${due} deliveries due to them`,
-  )
+  say(`neighbour: a healthy endpoint at ${perSecond}/s beside endpoints that never answer; medians of ${rounds} runs`)
   say(machine())
-  const of = (name: string, part: number): number => quantile(took.get(name) ?? [], part)
   table(
-    ['', 'arrived', 'p50 ms', 'p99 ms', 'of p99 alone'],
-    names.map((name) => [
-      name,
-      String(took.get(name)?.length ?? 0),
-      of(name, 0.5).toFixed(1),
-      of(name, 0.99).toFixed(1),
-      (of(name, 0.99) / of(name.replace(/, .*/, ', alone'), 0.99)).toFixed(2),
-    ]),
+    ['', 'p50 ms', 'p99 ms', 'lowest to highest', 'of p99 alone', 'lowest to highest'],
+    names.flatMap((name) => {
+      const of = (phase: Phase, part: number): number[] =>
+        runs.get(name)!.map((run) => quantile(took.get(`${run} ${phase}`) ?? [], part))
+      const alone = of('alone', 0.99)
+      return phases.map((phase) => {
+        const p99 = of(phase, 0.99)
+        const ratios = p99.map((value, i) => value / alone[i]!)
+        return [
+          `${name}, ${phase}`,
+          median(of(phase, 0.5)).toFixed(1),
+          median(p99).toFixed(1),
+          span(p99, 1),
+          (median(p99) / median(alone)).toFixed(2),
+          span(ratios, 2),
+        ]
+      })
+    }),
   )
+}
+
+function span(values: readonly number[], digits: number): string {
+  return `${Math.min(...values).toFixed(digits)} to ${Math.max(...values).toFixed(digits)}`
 }
 
 if (!(await isRun(contenders))) {

@@ -19,7 +19,7 @@ export interface Servers {
 }
 
 /**
- * A PostgreSQL as it is installed, durable at every commit, with room for connections and statistics of its statements;
+ * A PostgreSQL as it is installed, durable at every commit, with room for connections;
  * a Redis that appends to its log and syncs that each second, as BullMQ's documentation asks of production.
  */
 export async function startServers(): Promise<Servers> {
