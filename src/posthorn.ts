@@ -80,8 +80,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
     enqueueing: (attempts) => ({ enqueue: ownQueue, wake: !hasRoom(attempts) }),
     enqueued(added) {
       if (added.length === 0) return
-      // What falls due later only has to be known of.
-      const ring = added.some(({ due_at }) => due_at <= clock.now()) ? jobs.ring : () => jobs.ringIn(0)
+      const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
+      const ring = (): void => jobs.ringIn(dueAt - clock.now())
       if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(ring))
       else ring()
     },

@@ -1,9 +1,9 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { PostgresClient, Row } from './clients.ts'
 import { isRetryable, translated } from './errors.ts'
-import { sizes } from './sizes.ts'
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
+import { upkeep } from './upkeep.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
 export interface Database {
@@ -16,7 +16,7 @@ export interface Database {
   run(statement: Sql): Promise<readonly Row[]>
   /** Runs one statement whose text differs from call to call. */
   ask(statement: Sql): Promise<readonly Row[]>
-  /** Is told how many rows went through the hot path, so that plans follow what the tables have grown to. */
+  /** Is told how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
 }
 
@@ -59,7 +59,7 @@ export function database(
     run: (statement) => insist(statement, prepare && !bound),
     ask,
     // What is not prepared is planned anew each time.
-    passed: prepare && !bound ? sizes({ ask, schema, t }) : () => {},
+    passed: prepare && !bound ? upkeep({ ask, schema, t }) : () => {},
   }
 }
 

@@ -133,40 +133,42 @@ export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
 }
 
 function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: ClaimOptions): Sql {
-  // One object, in which a group is found by halving; a table of all of them would be searched from end to end.
-  const room = (group: Sql): Sql => sql`(${cap}::bigint - coalesce(((select jobs from held) ->> ${group})::bigint, 0))`
+  // Most of the busy groups have no room, and are there with each claim until they have: they are told apart by hashing.
+  const closed = Object.keys(busy).filter((group) => busy[group]! >= cap)
+  const partly = Object.fromEntries(Object.entries(busy).filter(([, jobs]) => jobs < cap))
+  const open = (group: Sql): Sql => sql`${group} not in (select id from closed)`
   const waiting = (group: Sql): Sql => sql`
     j.group_id = ${group} and j.due_at <= ${now}::bigint and j.held_until <= ${now}::bigint`
   return sql`
-    with held as materialized (select ${json(busy)}::text::jsonb as jobs),
-    hint as materialized (
-      select group_id, min(due_at) as due_at from (select * from ${t.hints} limit ${maxHints}) h group by group_id
-    ),
+    with closed as materialized (select unnest(${closed}::text[]) as id),
+    partly as materialized (select ${json(partly)}::text::jsonb as jobs),
+    hint as materialized (select ctid as place, group_id, due_at from ${t.hints} limit ${maxHints}),
     worked_in as (
-      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
-      returning group_id
+      delete from ${t.hints} h using (
+        select h.ctid as place from ${t.hints} h join hint on h.ctid = hint.place for update of h skip locked
+      ) free
+      where h.ctid = free.place returning h.group_id
     ),
     known as materialized (
       select id from ${t.groups}
-      where next_at <= ${now}::bigint and paused_until <= ${now}::bigint and ${room(sql`id`)} > 0
+      where next_at <= ${now}::bigint and paused_until <= ${now}::bigint and ${open(sql`id`)}
       order by next_at, id limit ${Math.max(64, 2 * limit)}::int
     ),
     candidate as (
       select id from known
       union
-      select group_id from hint where due_at <= ${now}::bigint
+      select group_id from hint where due_at <= ${now}::bigint and ${open(sql`group_id`)}
       union
-      select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now}::bigint
+      select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now}::bigint and ${open(sql`group_id`)}
     ),
     -- Groups by their oldest due job.
     line as materialized (
-      select c.id, head.due_at as head_at, head.id as head_id, ${room(sql`c.id`)} as room
+      select c.id, head.due_at as head_at, head.id as head_id
       from candidate c
-      left join ${t.groups} g on g.id = c.id
       cross join lateral (
         select j.due_at, j.id from ${t.jobs} j where ${waiting(sql`c.id`)} order by j.due_at, j.id limit 1
       ) head
-      where ${room(sql`c.id`)} > 0 and coalesce(g.paused_until, 0) <= ${now}::bigint
+      where coalesce((select paused_until from ${t.groups} g where g.id = c.id), 0) <= ${now}::bigint
       order by head.due_at, head.id limit ${limit}::int
     ),
     -- Rows are locked as they are asked for, so no more than the limit.
@@ -175,7 +177,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
       from line l
       cross join lateral (
         select j.id, j.due_at from ${t.jobs} j where ${waiting(sql`l.id`)} order by j.due_at, j.id
-        limit l.room for update skip locked
+        limit ${cap}::bigint - coalesce(((select jobs from partly) ->> l.id)::bigint, 0) for update skip locked
       ) job
       limit ${limit}::int
     ),
@@ -185,21 +187,19 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
       from token where j.id = any(array(select id from taken))
     ),
     -- What waits in the groups that this claim looked into, once it has taken its part.
-    part as (select group_id, array_agg(id) as ids from taken group by group_id),
     rest as materialized (
       select d.id, d.worked_in, g.version, g.next_at as before, head.due_at as next_at
       from (
-        select id, bool_or(worked_in) as worked_in from (
-          select id, false as worked_in from known
-          union all select group_id, false from part
-          union all select group_id, true from worked_in
+        select id, bool_or(worked_in) as worked_in, array_agg(job) filter (where job is not null) as taken from (
+          select id, false as worked_in, null as job from known
+          union all select group_id, false, id from taken
+          union all select group_id, true, null from worked_in
         ) named group by id
       ) d
-      left join part on part.group_id = d.id
-      left join ${t.groups} g on g.id = d.id
+      left join lateral (select version, next_at from ${t.groups} where id = d.id limit 1) g on true
       left join lateral (
         select j.due_at from ${t.jobs} j
-        where j.group_id = d.id and j.held_until <= ${now}::bigint and j.id <> all(coalesce(part.ids, '{}'))
+        where j.group_id = d.id and j.held_until <= ${now}::bigint and j.id <> all(coalesce(d.taken, '{}'))
         order by j.due_at, j.id limit 1
       ) head on true
     ),

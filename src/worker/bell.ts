@@ -1,12 +1,14 @@
 import type { Clock } from '../contracts/clock.ts'
 import { alarm } from '../services/alarm.ts'
 
+const mostMs = 10_000
+
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
   /** Forgets a ring: what it told of is about to be looked at. */
   heed(): void
-  /** Rings after `ms`, once for all that ask until then. */
+  /** Rings after `ms`, once for all that ask until then. What is more than ten seconds away is left to who polls. */
   ringIn(ms: number): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
   wait(ms: number, signal?: AbortSignal): Promise<boolean>
@@ -27,6 +29,8 @@ export function bell(clock: Clock): Bell {
     heed: () => void (rung = false),
 
     ringIn(ms) {
+      if (ms <= 0) return ring()
+      if (ms > mostMs) return
       const at = clock.now() + ms
       if (pending !== null && pending.at <= at) return
       pending?.cancel()

@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import { Cancellation } from '../core/cancellation.ts'
+import { alarm } from '../services/alarm.ts'
 import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
 import { type Bell, bell } from './bell.ts'
 import { trust } from './trust.ts'
@@ -61,6 +62,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let releasing = 0
   let closing = false
   let complainedAt = -Infinity
+  /** When those that are watched have their next turn; each claim may be one. */
+  let turn: { readonly at: number; readonly cancel: () => void } | null = null
 
   function busyNow(paced: boolean): Record<string, number> {
     const slots = Object.create(null) as Record<string, number> // a group may be called `__proto__`
@@ -79,6 +82,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     const limit = Math.min(free(), mostClaims)
     if (claiming || limit <= 0) return 0
     claiming = true
+    turn?.cancel()
+    turn = null
     try {
       const claims = await ctx.queue.claim({
         limit,
@@ -128,9 +133,17 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
 
   /** So that those which are watched get the slots that fall free, many with one claim. */
   function ringForNext(): boolean {
-    const ms = trusted.untilNext(ctx.clock.now())
-    if (ms !== null) jobs.ringIn(ms)
-    return ms !== null
+    const now = ctx.clock.now()
+    const ms = trusted.untilNext(now)
+    if (ms === null) return false
+    if (turn !== null && turn.at <= now + ms) return true
+    turn?.cancel()
+    const cancel = alarm(ctx.clock, ms, () => {
+      turn = null
+      jobs.ring()
+    })
+    turn = { at: now + ms, cancel }
+    return true
   }
 
   /** The hold of this very claim: one whose end took long may have been given to us anew. */
@@ -250,7 +263,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
-    if (sent !== null && trusted.judge(one.group, sent.unresponsive)) {
+    if (sent !== null && trusted.judge(one.group, sent.unresponsive, ctx.clock.now())) {
       if (!ringForNext()) jobs.ring()
     }
     vacate(one)

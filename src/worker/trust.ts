@@ -5,7 +5,8 @@ const mostProven = 10_000
 const silentAfterMs = 500
 const soonMs = 5
 const suspectsEveryMs = 20
-const suspectsAlongMs = 10
+const leastGapMs = 5
+const mostGapMs = 25
 
 type Kind = 'suspect' | 'stranger'
 
@@ -26,7 +27,7 @@ export interface Trust {
   /** Milliseconds until a stranger that is being tried would become a suspect. */
   untilSilent(now: number): number
   /** Learns how a try ended; answers whether the endpoint may have more requests now than before. */
-  judge(group: string, unresponsive: boolean): boolean
+  judge(group: string, unresponsive: boolean, now: number): boolean
   /** Learns that a slot of an endpoint is free. */
   vacated(group: string): void
   /** Milliseconds until a job of one that is watched may be claimed, as far as is known; null when none is due, or there is no slot. */
@@ -38,8 +39,8 @@ export function trust(
   { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
   busy: ReadonlyMap<string, number>,
 ): Trust {
-  const suspects = new Set<string>()
-  /** With the time at which each was tried last. */
+  /** Both with the time at which each was tried last. */
+  const suspects = new Map<string, number>()
   const strangers = new Map<string, number>()
   const proven = new Set<string>()
   /**
@@ -48,9 +49,9 @@ export function trust(
    */
   const waiting = new Set<string>()
   /**
-   * As many of those that are known to wait go at once, lest requests of others wait until all have been made. Suspects
-   * get a turn each 20 ms, so that their timeouts drift apart, or each 10 ms along with a claim that is made for others;
-   * when there is room for more than wait, one turn may bring many.
+   * As many of those that are known to wait go at once, lest requests of others wait until all have been made; when there
+   * is room for more than wait, one turn may bring many. Suspects go so far apart as fills their slots while a try takes
+   * what the last ones took: were all tried together, their timeouts would come together too, again and again.
    */
   const atOnce: Readonly<Record<Kind, number>> = {
     suspect: Math.max(concurrency / 64, 1),
@@ -59,8 +60,10 @@ export function trust(
   const turn: Record<Kind, number> = { suspect: 0, stranger: 0 }
   let lastAsked: readonly string[] = []
   let suspectsAskedAt = -Infinity
+  /** Of late, how long the tries of suspects took. */
+  let tookMs = 0
 
-  function slotsOf(groups: ReadonlySet<string> | ReadonlyMap<string, number>): number {
+  function slotsOf(groups: ReadonlyMap<string, number>): number {
     let slots = 0
     if (groups.size < busy.size) for (const group of groups.keys()) slots += busy.get(group) ?? 0
     else for (const [group, count] of busy) if (groups.has(group)) slots += count
@@ -80,12 +83,12 @@ export function trust(
    * Whom the next claim may take a job of, if there is room for so many: as many of those that are known to wait, oldest
    * first, and as many of the others in turn; all of the others when the room is more than those wait for.
    */
-  function asked(kind: Kind, groups: Iterable<string>, left: number): string[] {
+  function asked(kind: Kind, groups: ReadonlyMap<string, number>, left: number, most: number): string[] {
     const known: string[] = []
     for (const group of waiting) if (kindOf(group) === kind && !busy.has(group)) known.push(group)
     const others: string[] = []
-    for (const group of groups) if (!waiting.has(group) && !busy.has(group)) others.push(group)
-    const most = Math.ceil(Math.max(Math.min(left, atOnce[kind]), 0))
+    for (const group of groups.keys()) if (!waiting.has(group) && !busy.has(group)) others.push(group)
+    most = Math.ceil(Math.max(Math.min(left, most), 0))
     if (left <= known.length && most < others.length) {
       const from = turn[kind] % others.length
       turn[kind] = from + most
@@ -93,6 +96,12 @@ export function trust(
       others.length = most
     }
     return [...known.slice(0, most), ...others]
+  }
+
+  /** How many suspects may go now, and how far apart their turns are. */
+  function pace(now: number): { most: number; gapMs: number } {
+    const gapMs = Math.min(Math.max(tookMs / (concurrency / 4), leastGapMs), mostGapMs)
+    return { most: Math.min(Math.round((now - suspectsAskedAt) / gapMs), atOnce.suspect), gapMs }
   }
 
   function kindOf(group: string): Kind | null {
@@ -103,7 +112,7 @@ export function trust(
     for (const [group, triedAt] of strangers) {
       if (!busy.has(group) || now - triedAt < silentAfterMs || suspects.size >= mostWatched) continue
       strangers.delete(group)
-      suspects.add(group)
+      suspects.set(group, triedAt)
     }
   }
 
@@ -121,7 +130,7 @@ export function trust(
         const kind = kindOf(group)
         if (kind === null || left[kind] <= 0 || busy.has(group)) continue
         if (kind === 'stranger') return soonMs
-        next = Math.max(suspectsAskedAt + suspectsEveryMs - now, soonMs)
+        next = Math.max(suspectsAskedAt + Math.max(suspectsEveryMs, pace(now).gapMs) - now, soonMs)
       }
       return next
     },
@@ -130,12 +139,12 @@ export function trust(
       suspectTheSilent(now)
       for (const group of waiting) if (kindOf(group) === null) waiting.delete(group)
       const left = room()
-      for (const group of suspects) slots[group] = perEndpoint
+      for (const group of suspects.keys()) slots[group] = perEndpoint
       for (const group of strangers.keys()) slots[group] = perEndpoint
-      const askedSuspects =
-        paced && now - suspectsAskedAt < suspectsAlongMs ? [] : asked('suspect', suspects, left.suspect)
+      const most = paced ? pace(now).most : atOnce.suspect
+      const askedSuspects = most === 0 ? [] : asked('suspect', suspects, left.suspect, most)
       if (askedSuspects.length > 0) suspectsAskedAt = now
-      lastAsked = [...askedSuspects, ...asked('stranger', strangers.keys(), left.stranger)]
+      lastAsked = [...askedSuspects, ...asked('stranger', strangers, left.stranger, atOnce.stranger)]
       for (const group of lastAsked) slots[group] = Math.max(perEndpoint - 1, 0)
     },
 
@@ -162,7 +171,7 @@ export function trust(
         } else {
           left[kind]--
           chosen.add(group)
-          if (kind === 'stranger') strangers.set(group, now)
+          ;(kind === 'stranger' ? strangers : suspects).set(group, now)
           taken.push(one)
         }
       }
@@ -179,19 +188,20 @@ export function trust(
       return Math.max(least, 1)
     },
 
-    judge(group, unresponsive) {
-      const watched = suspects.has(group) || strangers.has(group)
+    judge(group, unresponsive, now) {
+      const triedAt = suspects.get(group) ?? strangers.get(group)
+      if (suspects.has(group)) tookMs += (now - triedAt! - tookMs) / 16
       strangers.delete(group)
       if (unresponsive) {
         proven.delete(group)
-        if (suspects.size < mostWatched) suspects.add(group)
+        if (suspects.size < mostWatched) suspects.set(group, triedAt ?? now)
         return false
       }
       // Those that are forgotten prove themselves anew.
       if (proven.size >= mostProven) proven.clear()
       proven.add(group)
       suspects.delete(group)
-      return watched
+      return triedAt !== undefined
     },
   }
 }

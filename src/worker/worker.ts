@@ -129,7 +129,9 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
     if (dispatcher.held() > 0 && now - askedAt < firstIdleMs) return firstIdleMs
     askedAt = now
     const next = (await ctx.queue.nextDueAt?.(now)) ?? null
-    return next === null || next <= now ? Infinity : next - now
+    if (next === null) return Infinity
+    // What is due and was not claimed is held up, and may hide what falls due next.
+    return next <= now ? mostIdleMs : next - now
   }
 
   async function inbox(signal: AbortSignal, put: Bell): Promise<void> {

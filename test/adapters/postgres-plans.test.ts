@@ -117,3 +117,29 @@ test.skipIf(url === null)(
     }
   },
 )
+
+test.skipIf(url === null)('hints that were worked in leave no pages behind for the next claims to read', async () => {
+  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+  const schemas = schemasOf(pool)
+  try {
+    const { schema, subject } = await schemas.open({ listen: false })
+    const { queue } = subject
+    for (let n = 0; n < 20; n++) {
+      await queue.add(Array.from({ length: 500 }, (_, i) => ({ id: `${n}.${i}`, group: `g${i}`, due_at: start })))
+      const claims = await queue.claim({ limit: 500, cap: 1000, busy: {}, leaseMs: 1000, now: start })
+      expect(claims).toHaveLength(500)
+    }
+    const pages = async (): Promise<number> => {
+      await queue.add(Array.from({ length: 500 }, (_, i) => ({ id: `x${i}`, group: `g${i}`, due_at: start })))
+      await queue.claim({ limit: 500, cap: 1000, busy: {}, leaseMs: 1000, now: start })
+      const { rows } = await pool.query<{ bytes: string }>('select pg_relation_size($1::regclass) as bytes', [
+        `"${schema}".hints`,
+      ])
+      return Number(rows[0]!.bytes) / 8192
+    }
+    await expect.poll(pages, { timeout: 10_000 }).toBeLessThan(24)
+  } finally {
+    await schemas.drop()
+    await pool.end()
+  }
+})

@@ -200,17 +200,41 @@ describe('many silent endpoints', () => {
     await stop()
   })
 
+  test('whose timeouts came together soon have them apart, and no more claims than tries', async () => {
+    const { clock, http, calls, stop } = await silence()
+    const timeOut = 700
+    const sentAt = new Map<object, number>()
+    const starts: number[] = []
+    for (let at = 0; at < 10_000; at += 10) {
+      for (const held of http.inFlight) {
+        if (sentAt.has(held)) continue
+        sentAt.set(held, at)
+        starts.push(at)
+      }
+      for (const held of http.inFlight.filter((each) => at - sentAt.get(each)! >= timeOut)) held.answer(timedOut)
+      if (at === 5000) calls.length = 0
+      await clock.advance(10)
+    }
+    const late = starts.filter((at) => at >= 5000)
+    const inEach = Array.from({ length: 25 }, (_, i) => late.filter((at) => Math.floor((at - 5000) / 200) === i).length)
+    expect(Math.min(...inEach)).toBeGreaterThanOrEqual(7)
+    expect(Math.max(...inEach)).toBeLessThanOrEqual(11)
+    expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThanOrEqual(late.length + 10)
+    await stop()
+  })
+
   test('are sent to after one that answers, though their deliveries are older, and with the same claim', async () => {
     const { clock, http, calls, publish, stop } = await silence()
     for (const held of http.inFlight.splice(0)) held.answer(timedOut)
-    await clock.advance(15)
+    await clock.advance(20)
     calls.length = 0
     const from = http.sent.length
     await publish('healthy', 1)
     await clock.advance(1)
     const urls = http.sent.slice(from).map(({ url }) => url)
     expect(urls[0]).toBe('https://healthy.test/')
-    expect(urls).toHaveLength(3)
+    expect(urls).toHaveLength(2)
+    await clock.advance(15)
     expect(calls.filter((name) => name === 'queue.claim')).toHaveLength(1)
     await stop()
   })

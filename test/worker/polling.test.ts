@@ -5,6 +5,7 @@ import type { Queue } from '../../src/contracts/queue.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { intercepted } from '../../src/testing/intercept.ts'
 import { heldHttp, ok } from '../support/held-http.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -124,4 +125,68 @@ test('after work a worker asks as often as at first', async () => {
   await clock.advance('10s')
   expect(gapsSince(idleSince).slice(0, 3)).toEqual([50, 100, 200])
   await posthorn.stop()
+})
+
+describe('a retry', () => {
+  async function failing(retries: readonly number[]) {
+    const clock = fakeClock()
+    const http = heldHttp()
+    const claims: number[] = []
+    const storage = intercepted(memory(), async (name, call) => {
+      if (name === 'queue.claim') claims.push(clock.now())
+      return await call()
+    })
+    const create = makePosthorn({ ...portablePlatform, gathers: true })
+    const posthorn = create({ storage, clock, http, logger: quiet, deliver: { concurrency: 16, perEndpoint: 2 } })
+    const endpoint = (id: string, attempts: readonly number[]) =>
+      posthorn.endpoints.create('default', {
+        request: { url: `https://${id}.test/` },
+        events: [id],
+        retry: { config: { attempts: [...attempts] } },
+      })
+    await endpoint('failing', [0, ...retries])
+    await endpoint('slow', [0])
+    const publish = async (id: string) => {
+      await posthorn.events.create('default', { event_type: id, data: {} })
+      await clock.advance(0)
+    }
+    await posthorn.start()
+    await publish('failing')
+    http.inFlight[0]!.answer(ok) // no stranger any more
+    await clock.advance('1m')
+    const stop = async () => {
+      const stopping = posthorn.stop({ timeoutMs: 0 })
+      await clock.advance(1000)
+      await stopping
+    }
+    return { clock, http, claims, publish, stop }
+  }
+  const failed = { ...ok, status: 500 }
+
+  test.each([5, 30])('after %i s comes in time, and its planning costs no claim', async (seconds) => {
+    const { clock, http, claims, publish, stop } = await failing([seconds])
+    await publish('failing')
+    await clock.advance(1000)
+    claims.length = 0
+    http.inFlight[0]!.answer(failed)
+    await clock.advance(40)
+    expect(claims).toEqual([])
+    await clock.advance(seconds * 1000 - 41)
+    expect(http.inFlight).toHaveLength(0)
+    await clock.advance(1)
+    expect(http.inFlight).toHaveLength(1)
+    await stop()
+  })
+
+  test('is not a second late when jobs of an endpoint that is busy are due all the time', async () => {
+    const { clock, http, publish, stop } = await failing([60])
+    await publish('slow')
+    await publish('slow')
+    await publish('failing')
+    expect(http.inFlight).toHaveLength(2)
+    http.inFlight[1]!.answer(failed)
+    await clock.advance('61s')
+    expect(http.inFlight.map(({ request }) => request.url)).toEqual(['https://slow.test/', 'https://failing.test/'])
+    await stop()
+  })
 })

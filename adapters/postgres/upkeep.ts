@@ -1,0 +1,57 @@
+import type { Database } from './database.ts'
+import { raw, sql } from './sql.ts'
+
+/** The tables that grow with events, each with the column that is sampled. */
+const growing = {
+  events: 'id',
+  unique_ids: 'event_id',
+  attempts: 'id',
+  open_attempts: 'id',
+  outcomes: 'attempt_id',
+  jobs: 'id',
+  groups: 'id',
+} as const
+
+/** Rows that go through this process between two looks. */
+const everyRows = 1000
+/** A table of fewer pages is as well read whole. */
+const fewestPages = 24
+
+/**
+ * Does at once, in milliseconds, what autovacuum would do when it comes by, once a minute:
+ *
+ * - It tells PostgreSQL the sizes of tables that have grown. The plan of a prepared statement is kept until then: one made
+ *   while a table was small reads it as a whole, however large it has become.
+ * - It frees the room of hints that were worked in, since each claim reads that table as a whole.
+ *
+ * What it answers is to be told how many rows went through. It fails silently: all is as right without it, and slower.
+ */
+export function upkeep({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'>): (rows: number) => void {
+  let unseen = 0
+  let looking = false
+
+  async function look(): Promise<void> {
+    const outgrown = await ask(sql`
+      select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${schema}::text and c.relname = any(${['hints', ...Object.keys(growing)]}::text[])
+        and pg_has_role(c.relowner, 'usage')
+        and pg_relation_size(c.oid) / current_setting('block_size')::int
+          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${fewestPages}::int)`)
+    const names = outgrown.map(({ name }) => name as keyof typeof growing | 'hints') // it was asked for by these
+    const grown = names.filter((name) => name !== 'hints').map((name) => sql`${t[name]} (${raw(growing[name])})`)
+    if (grown.length > 0) {
+      await ask(sql`analyze (skip_locked) ${grown.reduce((before, each) => sql`${before}, ${each}`)}`)
+    }
+    if (names.includes('hints')) await ask(sql`vacuum (skip_locked) ${t.hints}`)
+  }
+
+  return (rows) => {
+    unseen += rows
+    if (unseen < everyRows || looking) return
+    unseen = 0
+    looking = true
+    look()
+      .catch(() => {})
+      .finally(() => (looking = false))
+  }
+}
