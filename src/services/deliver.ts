@@ -31,8 +31,15 @@ export interface Deliver {
   load(ids: readonly string[]): Promise<readonly Loaded[]>
   /** Sends a request, or finds why not. Null when it was canceled: then nothing is known of what the receiver saw. */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null>
-  /** Writes what a try came to, and all that follows from it, in one step. */
-  settle(loaded: Loaded, sent: Sent, claim: Claim | null, options: { retries: boolean }): Promise<Settlement>
+  /** Writes what a try came to, and all that follows from it, in one step; if it `lingers`, with others within 50 ms. */
+  settle(
+    loaded: Loaded,
+    sent: Sent,
+    claim: Claim | null,
+    options: { retries: boolean; lingers?: boolean },
+  ): Promise<Settlement>
+  /** Writes the settlements that linger. */
+  hurry(): void
   idle(): Promise<void>
   /** Settlements that wait to be written. */
   readonly waiting: () => number
@@ -211,10 +218,10 @@ export function deliverService(ctx: Context): Deliver {
     }
   }
 
-  async function write({ settlement, pauseUntil }: Ended): Promise<Settlement> {
+  async function write({ settlement, pauseUntil }: Ended, lingers: boolean): Promise<Settlement> {
     // Paused before it is settled, so that the next job of the endpoint cannot slip through in between.
     if (pauseUntil !== null) await ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
-    const { settled, disabled } = await settlements.add(settlement)
+    const { settled, disabled } = await settlements.add(settlement, { lingers })
     if (!settled) return settlement
     tell(settlement, disabled)
     return settlement
@@ -234,7 +241,7 @@ export function deliverService(ctx: Context): Deliver {
   return {
     load,
     attempt,
-    settle: (loaded, sent, claim, { retries }) =>
+    settle: (loaded, sent, claim, { retries, lingers = false }) =>
       write(
         settle(
           {
@@ -250,7 +257,9 @@ export function deliverService(ctx: Context): Deliver {
           ctx.clock.now(),
           ctx.newId,
         ),
+        lingers,
       ),
+    hurry: () => settlements.hurry(),
     idle: () => settlements.idle(),
     waiting: () => settlements.waiting(),
   }

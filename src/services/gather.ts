@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { PosthornError } from '../errors.ts'
+import { alarm } from './alarm.ts'
 import { inTime } from './in-time.ts'
 
 const mostEntries = 500
@@ -8,11 +9,17 @@ const mostInFlight = 2
 const mostWaiting = 10_000
 const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
+const lingerMs = 50
 
 export interface Gatherer<Entry, Answer> {
-  /** Joins the next batch and answers for this entry alone. Beyond 10,000 waiting entries, or 128 MiB of them, it throws `overloaded`. */
-  add(entry: Entry): Promise<Answer>
-  /** Resolves when nothing waits and nothing is in flight. */
+  /**
+   * Joins the next batch and answers for this entry alone; one that `lingers` makes no batch of its own for 50 ms.
+   * Beyond 10,000 waiting entries, or 128 MiB of them, it throws `overloaded`.
+   */
+  add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
+  /** Sends what lingers. */
+  hurry(): void
+  /** Hurries, and resolves when nothing waits and nothing is in flight. */
   idle(): Promise<void>
   readonly waiting: () => number
 }
@@ -38,6 +45,9 @@ export function gatherer<Entry, Answer>(options: {
 }): Gatherer<Entry, Answer> {
   const queue: Waiting<Entry, Answer>[] = []
   let head = 0
+  /** Entries before this place are not to wait any longer. */
+  let hurried = 0
+  let stopLingering: (() => void) | null = null
   let waitingBytes = 0
   let inFlight = 0
   let scheduled = false
@@ -45,7 +55,7 @@ export function gatherer<Entry, Answer>(options: {
 
   function pump(): void {
     scheduled = false
-    while (inFlight < mostInFlight && head < queue.length) void send(takeBatch())
+    while (inFlight < mostInFlight && head < hurried) void send(takeBatch())
     if (inFlight === 0 && head === queue.length) {
       const waking = idlers
       idlers = []
@@ -66,9 +76,21 @@ export function gatherer<Entry, Answer>(options: {
     // The queue is cut now and then, not at every batch, so that taking stays cheap.
     if (head === queue.length || head > mostWaiting) {
       queue.splice(0, head)
+      hurried = Math.max(hurried - head, 0)
       head = 0
     }
+    if (queue.length === 0) {
+      stopLingering?.()
+      stopLingering = null
+    }
     return batch
+  }
+
+  function hurry(): void {
+    stopLingering?.()
+    stopLingering = null
+    hurried = queue.length
+    pump()
   }
 
   async function send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
@@ -98,7 +120,7 @@ export function gatherer<Entry, Answer>(options: {
   }
 
   return {
-    add(entry) {
+    add(entry, { lingers = false } = {}) {
       const waits = options.gathers ? queue.length - head : inFlight
       if (waits >= mostWaiting || waitingBytes >= mostWaitingBytes) {
         options.onOverload?.()
@@ -112,6 +134,11 @@ export function gatherer<Entry, Answer>(options: {
         }
         queue.push(waiting)
         waitingBytes += waiting.bytes
+        if (lingers) {
+          stopLingering ??= alarm(options.clock, lingerMs, hurry)
+          return
+        }
+        hurried = queue.length
         if (!scheduled) {
           // One turn of the microtask queue later, so that calls made side by side go together.
           scheduled = true
@@ -119,7 +146,9 @@ export function gatherer<Entry, Answer>(options: {
         }
       })
     },
+    hurry,
     async idle() {
+      hurry()
       if (inFlight > 0 || head < queue.length) await new Promise<void>((resolve) => idlers.push(resolve))
     },
     waiting: () => queue.length - head,

@@ -18,7 +18,8 @@ const complainEveryMs = 60_000
 export interface Dispatch {
   /**
    * Claims as many due jobs as there are free slots and sets them going. Answers how many; 0 when all slots are taken.
-   * `paced`: those of endpoints that do not answer go a few at a time, and `jobs` rings for the next.
+   * `paced`: those of endpoints that do not answer go a few at a time, `jobs` rings for the next, and that they did not
+   * answer is written along with what else is written soon.
    */
   claim(options: { paced: boolean }): Promise<number>
   /** Lengthens all holds; a send whose hold was lost is aborted. */
@@ -94,7 +95,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       })
       const { taken, surplus } = trusted.within(claims, ctx.clock.now())
       for (const one of taken) occupy(one)
-      if (taken.length > 0) void run(taken)
+      if (taken.length > 0) void run(taken, paced)
       if (surplus.length > 0) {
         releasing++
         const given = letGoOf(surplus, 'release').finally(() => {
@@ -166,7 +167,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     else deciding.set(group, left - 1)
   }
 
-  async function run(claims: readonly Claim[]): Promise<void> {
+  async function run(claims: readonly Claim[], paced: boolean): Promise<void> {
     let going: { one: Claim; loaded: Loaded }[] = []
     const idle: Claim[] = []
     const closed: Claim[] = []
@@ -192,19 +193,19 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     // To those that are watched new connections are made: who has one open does not wait for that.
     const watched = going.filter(({ one }) => trusted.watches(one.group))
     const others = watched.length === 0 ? going : going.filter(({ one }) => !trusted.watches(one.group))
-    start(others, idle)
+    start(others, idle, paced)
     if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
-    start(watched, idle)
+    start(watched, idle, paced)
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
   }
 
   /** Sends those that are still held; the others go to `lost`. */
-  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[]): void {
+  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[], paced: boolean): void {
     for (const { one, loaded } of going) {
       const hold = holdOf(one)
       if (hold === undefined) lost.push(one)
-      else void send(one, loaded, hold.cancellation)
+      else void send(one, loaded, hold.cancellation, paced)
     }
   }
 
@@ -256,7 +257,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     return { granted, refused }
   }
 
-  async function send(one: Claim, loaded: Loaded, cancellation: Cancellation): Promise<void> {
+  async function send(one: Claim, loaded: Loaded, cancellation: Cancellation, paced: boolean): Promise<void> {
     let sent: Sent | null = null
     try {
       sent = await deliver.attempt(loaded, cancellation)
@@ -267,15 +268,21 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       if (!ringForNext()) jobs.ring()
     }
     vacate(one)
-    if (sent !== null) await settleUntilStored(loaded, sent, one, cancellation)
+    if (sent !== null) await settleUntilStored(loaded, sent, one, cancellation, paced && sent.unresponsive)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     letGo(one)
   }
 
-  async function settleUntilStored(loaded: Loaded, sent: Sent, one: Claim, cancellation: Cancellation): Promise<void> {
+  async function settleUntilStored(
+    loaded: Loaded,
+    sent: Sent,
+    one: Claim,
+    cancellation: Cancellation,
+    lingers: boolean,
+  ): Promise<void> {
     for (;;) {
       try {
-        const { status } = await deliver.settle(loaded, sent, one, { retries: true })
+        const { status } = await deliver.settle(loaded, sent, one, { retries: true, lingers: lingers && !closing })
         if (status === 'SUCCESSFUL') ended.delivered++
         else if (status === 'FAILED') ended.failed++
         return
@@ -331,6 +338,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     },
     async close(timeoutMs) {
       closing = true
+      deliver.hurry()
       const over = new AbortController()
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
         if (!over.signal.aborted) for (const hold of holds.values()) hold.cancellation.cancel()

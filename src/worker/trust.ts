@@ -98,6 +98,10 @@ export function trust(
     return [...known.slice(0, most), ...others]
   }
 
+  function learn(ms: number): void {
+    tookMs = tookMs === 0 ? ms : tookMs + (ms - tookMs) / 16
+  }
+
   /** How many suspects may go now, and how far apart their turns are. */
   function pace(now: number): { most: number; gapMs: number } {
     const gapMs = Math.min(Math.max(tookMs / (concurrency / 4), leastGapMs), mostGapMs)
@@ -190,7 +194,7 @@ export function trust(
 
     judge(group, unresponsive, now) {
       const triedAt = suspects.get(group) ?? strangers.get(group)
-      if (suspects.has(group)) tookMs += (now - triedAt! - tookMs) / 16
+      if (suspects.has(group)) learn(now - triedAt!)
       strangers.delete(group)
       if (unresponsive) {
         proven.delete(group)

@@ -49,6 +49,48 @@ describe('a gatherer', () => {
     expect(await Promise.all(answers)).toHaveLength(4)
   })
 
+  test('lets what lingers go along with the next that does not, in order', async () => {
+    const { flushes, gatherOf, clock } = byHand()
+    const answers = [gatherOf.add(1, { lingers: true }), gatherOf.add(2, { lingers: true })]
+    await clock.advance(49)
+    expect(flushes).toEqual([])
+    answers.push(gatherOf.add(3))
+    await turn()
+    expect(flushes.map(({ batch }) => batch)).toEqual([[1, 2, 3]])
+    flushes[0]!.answer()
+    expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2', 'answer 3'])
+  })
+
+  test('sends what lingers 50 ms after the first of it, though other flushes end before', async () => {
+    const { flushes, gatherOf, clock } = byHand()
+    const answers = [gatherOf.add(1)]
+    await turn()
+    answers.push(gatherOf.add(2, { lingers: true }))
+    flushes[0]!.answer()
+    await clock.advance(30)
+    answers.push(gatherOf.add(3, { lingers: true }))
+    await clock.advance(19)
+    expect(flushes).toHaveLength(1)
+    await clock.advance(1)
+    expect(flushes[1]!.batch).toEqual([2, 3])
+    answers.push(gatherOf.add(4, { lingers: true }))
+    await clock.advance(50)
+    expect(flushes[2]!.batch).toEqual([4])
+    flushes[1]!.answer()
+    flushes[2]!.answer()
+    expect(await Promise.all(answers)).toHaveLength(4)
+  })
+
+  test('sends what lingers at once when somebody waits for the end', async () => {
+    const { flushes, gatherOf } = byHand()
+    const answer = gatherOf.add(1, { lingers: true })
+    const idle = gatherOf.idle()
+    await turn()
+    flushes[0]!.answer()
+    await idle
+    expect(await answer).toBe('answer 1')
+  })
+
   test('cuts batches at 500 entries', async () => {
     const { flushes, gatherOf, sizes } = byHand()
     const answers = Array.from({ length: 1200 }, (_, n) => gatherOf.add(n))

@@ -223,6 +223,39 @@ describe('many silent endpoints', () => {
     await stop()
   })
 
+  test('cost no write of their own while others are written, and are written when the worker stops', async () => {
+    const { posthorn, clock, http, calls, publish, inFlightTo } = await silence()
+    const failed = async () => {
+      const page = await posthorn.attempts.list('default', { status: 'FAILED', page_size: 1 })
+      return 'total' in page ? page.total : NaN
+    }
+    expect(await failed()).toBe(0)
+    const settles = () => calls.filter((name) => name === 'attempts.settle').length
+    await publish('healthy', 1)
+    await clock.advance(0)
+    calls.length = 0
+    for (const held of http.inFlight.filter(({ request }) => !request.url.includes('healthy')).slice(0, 3)) {
+      held.answer(timedOut)
+      await clock.advance(10)
+    }
+    expect(settles()).toBe(0)
+    inFlightTo('healthy')[0]!.answer(ok)
+    await clock.advance(0)
+    expect(settles()).toBe(1)
+    expect(await failed()).toBe(3)
+
+    http.inFlight[0]!.answer(timedOut)
+    await clock.advance(0)
+    const stopping = posthorn.stop({ timeoutMs: 1000 })
+    await clock.advance(0)
+    expect(settles()).toBe(2)
+    const left = http.inFlight.splice(0)
+    for (const held of left) held.answer(timedOut)
+    await clock.advance(0)
+    await stopping
+    expect(await failed()).toBe(4 + left.length)
+  })
+
   test('are sent to after one that answers, though their deliveries are older, and with the same claim', async () => {
     const { clock, http, calls, publish, stop } = await silence()
     for (const held of http.inFlight.splice(0)) held.answer(timedOut)
