@@ -67,9 +67,21 @@ export const queueContract: Contract<Queue> = [
     },
   ),
 
+  promise('however many groups are at the cap, the others give what they have', async (queue) => {
+    const full = Array.from({ length: 100 }, (_, i) => `full${i}`)
+    const busy = Object.fromEntries(full.map((group) => [group, 2]))
+    await queue.add(full.map((group, i) => job(`a${i}`, group, i)))
+    await queue.add([job('b', 'free', 200)])
+    equal(ids(await take(queue, { cap: 2, busy })), ['b'], 'when all are new')
+    await queue.add([job('c', 'free', 201), job('d', 'full50', 202)])
+    equal(ids(await take(queue, { cap: 2, busy })), ['c'], 'when few are')
+    equal(ids(await take(queue, { cap: 2, busy: { ...busy, full7: 1 } })), ['a7'], 'and one with room again')
+  }),
+
   promise('groups may have any name', async (queue) => {
-    const names = ['constructor', '__proto__', 'a:b', 'a-b', 'A_B', 'x'.repeat(64)]
+    const names = ['constructor', '__proto__', 'null', 'a:b', 'a-b', 'A_B', 'a"b', 'a\\b', '{a, b}', 'x'.repeat(64)]
     await queue.add(names.map((name, i) => job(`j${i}`, name, i)))
+    equal(await take(queue, { cap: 1, busy: Object.fromEntries(names.map((name) => [name, 1])) }), [], 'all busy')
     const claims = await take(queue, { cap: 1 })
     equal(
       claims.map(({ group }) => group),

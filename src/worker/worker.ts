@@ -56,6 +56,8 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
   const consume = consumer(ctx, ingest)
   const maintain = maintenance(ctx)
   let askedAt = -Infinity
+  /** Whether what was due then was not to be had. */
+  let isHeldUp = false
   let running: { abort: AbortController; loops: Promise<unknown>; listeners: (() => Promise<void>)[] } | null = null
 
   async function start(): Promise<void> {
@@ -123,15 +125,21 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
     }
   }
 
-  /** Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms. */
+  /**
+   * Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms,
+   * and each second when what is due is held up, since it hides what falls due next.
+   */
   async function untilDue(): Promise<number> {
     const now = ctx.clock.now()
-    if (dispatcher.held() > 0 && now - askedAt < firstIdleMs) return firstIdleMs
+    if (dispatcher.held() > 0) {
+      if (isHeldUp && now - askedAt < mostIdleMs) return mostIdleMs - (now - askedAt)
+      if (now - askedAt < firstIdleMs) return firstIdleMs
+    }
     askedAt = now
     const next = (await ctx.queue.nextDueAt?.(now)) ?? null
+    isHeldUp = next !== null && next <= now
     if (next === null) return Infinity
-    // What is due and was not claimed is held up, and may hide what falls due next.
-    return next <= now ? mostIdleMs : next - now
+    return isHeldUp ? mostIdleMs : next - now
   }
 
   async function inbox(signal: AbortSignal, put: Bell): Promise<void> {
