@@ -9,7 +9,7 @@ import { startServers } from './servers.ts'
 // while 256 more such hold 10,000 more. One process goes through all three, so that each is compared with itself.
 
 const rounds = quick ? 1 : 5
-const seconds = 1.6
+const seconds = 1.5
 const perSecond = 100
 const warmUps = 200
 const due = 10_000
@@ -44,7 +44,7 @@ function healthyOf(engine: Engine): Contender {
 
     async function measure(phase: Phase): Promise<void> {
       globalThis.gc?.() // what publishing so many left behind is not part of it
-      await sleep(100)
+      await sleep(50)
       const startedAt = sharedNow()
       const made: Promise<unknown>[] = []
       for (let i = 0; i < seconds * perSecond; i++) {
