@@ -38,8 +38,7 @@ export interface Deliver {
     claim: Claim | null,
     options: { retries: boolean; lingers?: boolean },
   ): Promise<Settlement>
-  /** Writes the settlements that linger. */
-  hurry(): void
+  /** Writes the settlements that linger, and waits for all. */
   idle(): Promise<void>
   /** Settlements that wait to be written. */
   readonly waiting: () => number
@@ -259,7 +258,6 @@ export function deliverService(ctx: Context): Deliver {
         ),
         lingers,
       ),
-    hurry: () => settlements.hurry(),
     idle: () => settlements.idle(),
     waiting: () => settlements.waiting(),
   }

@@ -17,9 +17,7 @@ export interface Gatherer<Entry, Answer> {
    * Beyond 10,000 waiting entries, or 128 MiB of them, it throws `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
-  /** Sends what lingers. */
-  hurry(): void
-  /** Hurries, and resolves when nothing waits and nothing is in flight. */
+  /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */
   idle(): Promise<void>
   readonly waiting: () => number
 }
@@ -146,7 +144,6 @@ export function gatherer<Entry, Answer>(options: {
         }
       })
     },
-    hurry,
     async idle() {
       hurry()
       if (inFlight > 0 || head < queue.length) await new Promise<void>((resolve) => idlers.push(resolve))

@@ -6,8 +6,6 @@ const mostMs = 10_000
 /** Wakes one waiting loop. A ring while nobody waits is remembered. */
 export interface Bell {
   ring(): void
-  /** Forgets a ring: what it told of is about to be looked at. */
-  heed(): void
   /** Rings after `ms`, once for all that ask until then. What is more than ten seconds away is left to who polls. */
   ringIn(ms: number): void
   /** Resolves when it rings, after `ms`, or when the signal aborts. Answers whether it rang. */
@@ -26,7 +24,6 @@ export function bell(clock: Clock): Bell {
 
   return {
     ring,
-    heed: () => void (rung = false),
 
     ringIn(ms) {
       if (ms <= 0) return ring()

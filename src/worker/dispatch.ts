@@ -41,6 +41,7 @@ export interface Dispatch {
 interface Hold {
   readonly claim: Claim
   readonly cancellation: Cancellation
+  readonly paced: boolean
 }
 
 /** `jobs` rings when there may be something to claim that there was not at the last claim. */
@@ -64,7 +65,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let closing = false
   let complainedAt = -Infinity
   /** When those that are watched have their next turn; each claim may be one. */
-  let turn: { readonly at: number; readonly cancel: () => void } | null = null
+  let turnAt = Infinity
+  let stopTurn = (): void => {}
 
   function busyNow(paced: boolean): Record<string, number> {
     const slots = Object.create(null) as Record<string, number> // a group may be called `__proto__`
@@ -83,8 +85,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     const limit = Math.min(free(), mostClaims)
     if (claiming || limit <= 0) return 0
     claiming = true
-    turn?.cancel()
-    turn = null
+    stopTurn()
+    turnAt = Infinity
     try {
       const claims = await ctx.queue.claim({
         limit,
@@ -94,8 +96,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         now: ctx.clock.now(),
       })
       const { taken, surplus } = trusted.within(claims, ctx.clock.now())
-      for (const one of taken) occupy(one)
-      if (taken.length > 0) void run(taken, paced)
+      for (const one of taken) occupy(one, paced)
+      if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
         releasing++
         const given = letGoOf(surplus, 'release').finally(() => {
@@ -113,8 +115,8 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     }
   }
 
-  function occupy(one: Claim): void {
-    holds.set(one.id, { claim: one, cancellation: new Cancellation() })
+  function occupy(one: Claim, paced: boolean): void {
+    holds.set(one.id, { claim: one, cancellation: new Cancellation(), paced })
     busy.set(one.group, (busy.get(one.group) ?? 0) + 1)
     used++
     if (!unlimited.has(one.group)) deciding.set(one.group, (deciding.get(one.group) ?? 0) + 1)
@@ -137,13 +139,14 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     const now = ctx.clock.now()
     const ms = trusted.untilNext(now)
     if (ms === null) return false
-    if (turn !== null && turn.at <= now + ms) return true
-    turn?.cancel()
-    const cancel = alarm(ctx.clock, ms, () => {
-      turn = null
-      jobs.ring()
-    })
-    turn = { at: now + ms, cancel }
+    if (now + ms < turnAt) {
+      stopTurn()
+      turnAt = now + ms
+      stopTurn = alarm(ctx.clock, ms, () => {
+        turnAt = Infinity
+        jobs.ring()
+      })
+    }
     return true
   }
 
@@ -167,7 +170,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     else deciding.set(group, left - 1)
   }
 
-  async function run(claims: readonly Claim[], paced: boolean): Promise<void> {
+  async function run(claims: readonly Claim[]): Promise<void> {
     let going: { one: Claim; loaded: Loaded }[] = []
     const idle: Claim[] = []
     const closed: Claim[] = []
@@ -193,19 +196,19 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     // To those that are watched new connections are made: who has one open does not wait for that.
     const watched = going.filter(({ one }) => trusted.watches(one.group))
     const others = watched.length === 0 ? going : going.filter(({ one }) => !trusted.watches(one.group))
-    start(others, idle, paced)
+    start(others, idle)
     if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
-    start(watched, idle, paced)
+    start(watched, idle)
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
     if (withheld && deciding.size === 0) jobs.ring()
   }
 
   /** Sends those that are still held; the others go to `lost`. */
-  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[], paced: boolean): void {
+  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[]): void {
     for (const { one, loaded } of going) {
       const hold = holdOf(one)
       if (hold === undefined) lost.push(one)
-      else void send(one, loaded, hold.cancellation, paced)
+      else void send(one, loaded, hold)
     }
   }
 
@@ -257,10 +260,10 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     return { granted, refused }
   }
 
-  async function send(one: Claim, loaded: Loaded, cancellation: Cancellation, paced: boolean): Promise<void> {
+  async function send(one: Claim, loaded: Loaded, hold: Hold): Promise<void> {
     let sent: Sent | null = null
     try {
-      sent = await deliver.attempt(loaded, cancellation)
+      sent = await deliver.attempt(loaded, hold.cancellation)
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
@@ -268,21 +271,19 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       if (!ringForNext()) jobs.ring()
     }
     vacate(one)
-    if (sent !== null) await settleUntilStored(loaded, sent, one, cancellation, paced && sent.unresponsive)
+    if (sent !== null) await settleUntilStored(loaded, sent, hold)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     letGo(one)
   }
 
-  async function settleUntilStored(
-    loaded: Loaded,
-    sent: Sent,
-    one: Claim,
-    cancellation: Cancellation,
-    lingers: boolean,
-  ): Promise<void> {
+  async function settleUntilStored(loaded: Loaded, sent: Sent, hold: Hold): Promise<void> {
+    const { claim, cancellation, paced } = hold
     for (;;) {
       try {
-        const { status } = await deliver.settle(loaded, sent, one, { retries: true, lingers: lingers && !closing })
+        const { status } = await deliver.settle(loaded, sent, claim, {
+          retries: true,
+          lingers: paced && sent.unresponsive && !closing,
+        })
         if (status === 'SUCCESSFUL') ended.delivered++
         else if (status === 'FAILED') ended.failed++
         return
@@ -338,7 +339,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     },
     async close(timeoutMs) {
       closing = true
-      deliver.hurry()
+      void deliver.idle()
       const over = new AbortController()
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
         if (!over.signal.aborted) for (const hold of holds.values()) hold.cancellation.cancel()

@@ -98,10 +98,6 @@ export function trust(
     return [...known.slice(0, most), ...others]
   }
 
-  function learn(ms: number): void {
-    tookMs = tookMs === 0 ? ms : tookMs + (ms - tookMs) / 16
-  }
-
   /** How many suspects may go now, and how far apart their turns are. */
   function pace(now: number): { most: number; gapMs: number } {
     const gapMs = Math.min(Math.max(tookMs / (concurrency / 4), leastGapMs), mostGapMs)
@@ -146,7 +142,7 @@ export function trust(
       for (const group of suspects.keys()) slots[group] = perEndpoint
       for (const group of strangers.keys()) slots[group] = perEndpoint
       const most = paced ? pace(now).most : atOnce.suspect
-      const askedSuspects = most === 0 ? [] : asked('suspect', suspects, left.suspect, most)
+      const askedSuspects = most <= 0 ? [] : asked('suspect', suspects, left.suspect, most)
       if (askedSuspects.length > 0) suspectsAskedAt = now
       lastAsked = [...askedSuspects, ...asked('stranger', strangers, left.stranger, atOnce.stranger)]
       for (const group of lastAsked) slots[group] = Math.max(perEndpoint - 1, 0)
@@ -194,7 +190,7 @@ export function trust(
 
     judge(group, unresponsive, now) {
       const triedAt = suspects.get(group) ?? strangers.get(group)
-      if (suspects.has(group)) learn(now - triedAt!)
+      if (suspects.has(group)) tookMs += (now - triedAt! - tookMs) / 4
       strangers.delete(group)
       if (unresponsive) {
         proven.delete(group)

@@ -56,8 +56,6 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
   const consume = consumer(ctx, ingest)
   const maintain = maintenance(ctx)
   let askedAt = -Infinity
-  /** Whether what was due then was not to be had. */
-  let isHeldUp = false
   let running: { abort: AbortController; loops: Promise<unknown>; listeners: (() => Promise<void>)[] } | null = null
 
   async function start(): Promise<void> {
@@ -111,7 +109,6 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
           continue
         }
         const wanted = dispatcher.free()
-        jobs.heed()
         const claimed = await dispatcher.claim({ paced: true })
         if (claimed > 0) idleMs = firstIdleMs
         // Fewer than were asked for were all there are.
@@ -125,21 +122,15 @@ export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean 
     }
   }
 
-  /**
-   * Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms,
-   * and each second when what is due is held up, since it hides what falls due next.
-   */
+  /** Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms. */
   async function untilDue(): Promise<number> {
     const now = ctx.clock.now()
-    if (dispatcher.held() > 0) {
-      if (isHeldUp && now - askedAt < mostIdleMs) return mostIdleMs - (now - askedAt)
-      if (now - askedAt < firstIdleMs) return firstIdleMs
-    }
+    if (dispatcher.held() > 0 && now - askedAt < firstIdleMs) return firstIdleMs
     askedAt = now
     const next = (await ctx.queue.nextDueAt?.(now)) ?? null
-    isHeldUp = next !== null && next <= now
     if (next === null) return Infinity
-    return isHeldUp ? mostIdleMs : next - now
+    // What is due and was not claimed is held up, and may hide what falls due next.
+    return next <= now ? mostIdleMs : next - now
   }
 
   async function inbox(signal: AbortSignal, put: Bell): Promise<void> {
