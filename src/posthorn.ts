@@ -24,7 +24,7 @@ import { routeTable } from './services/routes.ts'
 import { watched } from './services/watched.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
 import { bell } from './worker/bell.ts'
-import { worker } from './worker/worker.ts'
+import { workerOnDemand } from './worker/on-demand.ts'
 
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
@@ -89,7 +89,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   }
 
   const { services, ingest, deliver } = composeServices(ctx)
-  const { hasRoom, ...run } = worker({
+  const { hasRoom, ...run } = workerOnDemand({
     ctx,
     clock,
     ingest,

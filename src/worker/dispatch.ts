@@ -1,16 +1,15 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
-import type { Grant } from '../contracts/limiter.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { alarm } from '../services/alarm.ts'
 import type { Deliver, Loaded, Sent } from '../services/deliver.ts'
 import { type Bell, bell } from './bell.ts'
+import { type Ready, limits } from './limits.ts'
 import { trust } from './trust.ts'
 
 export const leaseMs = 30_000
 /** The most jobs that one claim takes. */
 export const mostClaims = 500
-const mostUnlimited = 10_000
 const againMs = 1000
 const complainEveryMs = 60_000
 
@@ -52,11 +51,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   const busy = new Map<string, number>()
   let used = 0
   const trusted = trust({ concurrency, perEndpoint }, busy)
-  /** Endpoints not known to be free of a limit: while some of their claims wait for the limiter, no others are taken, so that order holds. */
-  const unlimited = new Set<string>()
-  const deciding = new Map<string, number>()
-  /** Whether a claim left groups out because of that. */
-  let withheld = false
+  const limited = limits(ctx, complain)
   const ended = { delivered: 0, failed: 0 }
   const released = bell(ctx.clock)
   let claiming = false
@@ -72,8 +67,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     const slots = Object.create(null) as Record<string, number> // a group may be called `__proto__`
     for (const [group, count] of busy) slots[group] = count
     trusted.restrict(slots, ctx.clock.now(), paced)
-    for (const group of deciding.keys()) slots[group] = perEndpoint
-    withheld = deciding.size > 0
+    limited.restrict(slots)
     return slots
   }
 
@@ -119,7 +113,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     holds.set(one.id, { claim: one, cancellation: new Cancellation(), paced })
     busy.set(one.group, (busy.get(one.group) ?? 0) + 1)
     used++
-    if (!unlimited.has(one.group)) deciding.set(one.group, (deciding.get(one.group) ?? 0) + 1)
+    limited.claimed(one)
   }
 
   /** Rings when a claim would now find what it could not take before: all slots or those of the group were in use. */
@@ -163,36 +157,9 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     released.ring()
   }
 
-  function decided({ group }: Claim): void {
-    const left = deciding.get(group)
-    if (left === undefined) return
-    if (left <= 1) deciding.delete(group)
-    else deciding.set(group, left - 1)
-  }
-
   async function run(claims: readonly Claim[]): Promise<void> {
-    let going: { one: Claim; loaded: Loaded }[] = []
-    const idle: Claim[] = []
-    const closed: Claim[] = []
-    try {
-      const loaded = new Map(
-        (await deliver.load(claims.map(({ id }) => id))).map((each) => [each.delivery.attempt.id, each]),
-      )
-      for (const one of claims) {
-        const found = loaded.get(one.id)
-        if (found === undefined) closed.push(one)
-        else if (closing) idle.push(one)
-        else going.push({ one, loaded: found })
-      }
-      const { granted, refused } = await limited(going)
-      going = granted
-      idle.push(...refused)
-    } catch (cause) {
-      ctx.log.error('claimed attempts could not be loaded', { cause })
-      going = []
-      idle.push(...claims.filter((one) => !closed.includes(one)))
-    }
-    for (const one of claims) decided(one)
+    const { going, closed, idle } = await sorted(claims)
+    const hasWithheld = limited.decided(claims)
     // To those that are watched new connections are made: who has one open does not wait for that.
     const watched = going.filter(({ one }) => trusted.watches(one.group))
     const others = watched.length === 0 ? going : going.filter(({ one }) => !trusted.watches(one.group))
@@ -200,64 +167,40 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
     start(watched, idle)
     await Promise.all([finish(closed, 'complete'), finish(idle, 'release')])
-    if (withheld && deciding.size === 0) jobs.ring()
+    if (hasWithheld) jobs.ring()
+  }
+
+  /** Which claims are to be sent, are of attempts that ended, and are given back. */
+  async function sorted(
+    claims: readonly Claim[],
+  ): Promise<{ going: readonly Ready[]; closed: Claim[]; idle: Claim[] }> {
+    try {
+      const loaded = await deliver.load(claims.map(({ id }) => id))
+      const found = new Map(loaded.map((each) => [each.delivery.attempt.id, each]))
+      const open: Ready[] = []
+      const closed: Claim[] = []
+      for (const one of claims) {
+        const its = found.get(one.id)
+        if (its === undefined) closed.push(one)
+        else open.push({ one, loaded: its })
+      }
+      const { granted, refused } = closing
+        ? { granted: [], refused: open.map(({ one }) => one) }
+        : await limited.take(open)
+      return { going: granted, closed, idle: [...refused] }
+    } catch (cause) {
+      ctx.log.error('claimed attempts could not be loaded', { cause })
+      return { going: [], closed: [], idle: [...claims] }
+    }
   }
 
   /** Sends those that are still held; the others go to `lost`. */
-  function start(going: readonly { one: Claim; loaded: Loaded }[], lost: Claim[]): void {
+  function start(going: readonly Ready[], lost: Claim[]): void {
     for (const { one, loaded } of going) {
       const hold = holdOf(one)
       if (hold === undefined) lost.push(one)
       else void send(one, loaded, hold)
     }
-  }
-
-  /** Asks the limiter once for all claims of each limited endpoint. The first granted go; the endpoint waits for the rest. */
-  async function limited(
-    going: readonly { one: Claim; loaded: Loaded }[],
-  ): Promise<{ granted: { one: Claim; loaded: Loaded }[]; refused: Claim[] }> {
-    const wants = new Map<string, { key: string; limit: { quota: number; period: number }; want: number }>()
-    for (const { one, loaded } of going) {
-      const limit = loaded.endpoint?.enabled ? loaded.endpoint.rate_limit : null
-      if (!limit) {
-        if (unlimited.size > mostUnlimited) unlimited.clear()
-        unlimited.add(one.group)
-        continue
-      }
-      unlimited.delete(one.group)
-      const want = wants.get(one.group)
-      if (want === undefined) wants.set(one.group, { key: `endpoint:${one.group}`, limit, want: 1 })
-      else want.want++
-    }
-    if (wants.size === 0) return { granted: [...going], refused: [] }
-
-    const groups = [...wants.keys()]
-    const now = ctx.clock.now()
-    let grants: readonly Grant[]
-    try {
-      grants = await ctx.limiter.take([...wants.values()], now)
-    } catch (cause) {
-      complain('the limiter does not answer: deliveries pass unlimited', cause)
-      return { granted: [...going], refused: [] }
-    }
-    const left = new Map(groups.map((group, i) => [group, grants[i]!.granted]))
-    const granted: { one: Claim; loaded: Loaded }[] = []
-    const refused: Claim[] = []
-    for (const each of going) {
-      const quota = left.get(each.one.group)
-      if (quota === undefined) granted.push(each)
-      else if (quota > 0) {
-        left.set(each.one.group, quota - 1)
-        granted.push(each)
-      } else refused.push(each.one)
-    }
-    const waiting = new Set(refused.map(({ group }) => group))
-    const pauses = groups.flatMap((group, i) =>
-      waiting.has(group) ? [{ group, until: now + Math.max(1, Math.ceil(grants[i]!.retryAfterMs)) }] : [],
-    )
-    // Paused before their claims are given back, so that nobody takes them in between.
-    if (pauses.length > 0) await ctx.queue.pause(pauses)
-    return { granted, refused }
   }
 
   async function send(one: Claim, loaded: Loaded, hold: Hold): Promise<void> {

@@ -4,7 +4,6 @@ const mostWatched = 2000
 const mostProven = 10_000
 const silentAfterMs = 500
 const soonMs = 5
-const suspectsEveryMs = 20
 const leastGapMs = 5
 const mostGapMs = 25
 
@@ -130,7 +129,7 @@ export function trust(
         const kind = kindOf(group)
         if (kind === null || left[kind] <= 0 || busy.has(group)) continue
         if (kind === 'stranger') return soonMs
-        next = Math.max(suspectsAskedAt + Math.max(suspectsEveryMs, pace(now).gapMs) - now, soonMs)
+        next = Math.max(suspectsAskedAt + pace(now).gapMs - now, soonMs)
       }
       return next
     },
@@ -189,8 +188,9 @@ export function trust(
     },
 
     judge(group, unresponsive, now) {
-      const triedAt = suspects.get(group) ?? strangers.get(group)
-      if (suspects.has(group)) tookMs += (now - triedAt! - tookMs) / 4
+      const suspectedAt = suspects.get(group)
+      const triedAt = suspectedAt ?? strangers.get(group)
+      if (suspectedAt !== undefined) tookMs += (now - suspectedAt - tookMs) / 4
       strangers.delete(group)
       if (unresponsive) {
         proven.delete(group)

@@ -34,7 +34,8 @@ export interface Worker {
   drain(options?: { until?: number }): Promise<void>
 }
 
-type Needs = {
+/** What the loops run on. */
+export interface Needs {
   readonly ctx: Context
   readonly clock: EngineClock
   readonly ingest: Ingest
@@ -48,8 +49,12 @@ type Needs = {
   readonly advance?: ((ms: number) => Promise<void>) | undefined
 }
 
-/** `hasRoom` tells whether the loops run and would take so many more jobs at once. */
-export function worker(needs: Needs): Worker & { hasRoom(jobs: number): boolean } {
+export interface OwnWorker extends Worker {
+  /** Whether the loops run and would take so many more jobs at once. */
+  hasRoom(jobs: number): boolean
+}
+
+export function worker(needs: Needs): OwnWorker {
   const { ctx, clock, ingest, deliver, background, jobs, changed, advance } = needs
   const dispatcher = dispatch(ctx, deliver, jobs)
   const sweeper = sweep(ctx)
