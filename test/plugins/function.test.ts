@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 
-import { afterAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 
 import { nodePlatform } from '../../adapters/node/platform.ts'
 import type { Logger } from '../../src/contracts/observer.ts'
@@ -344,6 +344,28 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     }
     expect('polluted' in {}).toBe(false)
     expect('toJSON' in Object.prototype).toBe(false)
+  })
+})
+
+describe("the time of a function in the request's own thread", () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  /** Calls a loop while each look at the clock finds it `stepMs` further, and answers how often it was looked at. */
+  async function looksUntilStopped(stepMs: number): Promise<number> {
+    const prepared = await functionPlugin().prepare({ function: 'function handle() { for (;;); }' }, threadless)
+    let looks = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => looks++ * stepMs)
+    await expect(prepared.inbound!(request, inboundContext())).rejects.toThrow('time limit')
+    prepared.close?.()
+    return looks
+  }
+
+  test('is all its own, however much a fast machine does in it', async () => {
+    expect(await looksUntilStopped(0.05)).toBeGreaterThanOrEqual(50 / 0.05)
+  })
+
+  test('ends where the clock stands still while code runs', async () => {
+    expect(await looksUntilStopped(0)).toBeLessThan(1000)
   })
 })
 

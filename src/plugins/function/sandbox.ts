@@ -66,7 +66,7 @@ export function makeSandbox(
   const pageBytes = 65_536
   const memoryBytes = 32 * 1024 * 1024
   const stackBytes = 256 * 1024
-  /** What a runtime may do beside its clock, which stands still while code runs on some edge platforms. */
+  /** What is taken for a millisecond where the clock stands still while code runs, as on some edge platforms. */
   const pollsPerMs = 10
   /** What it may do however late it is: on a busy machine the time of a short run is mostly that of others. */
   const freePolls = 4
@@ -219,8 +219,9 @@ export function makeSandbox(
     const started = performance.now()
     runtime.setInterruptHandler(() => {
       polls++
-      late ||= polls > timeMs * pollsPerMs || (polls > freePolls && performance.now() - started > timeMs)
-      return late || exit !== undefined
+      if (late || exit !== undefined) return true
+      const tookMs = performance.now() - started
+      return (late = polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > timeMs)
     })
 
     const held: QuickJSHandle[] = []
