@@ -1,8 +1,8 @@
 import type { Cancelable } from '../../src/core/cancellation.ts'
-import type { Bounds } from './bounds.ts'
+import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage } from './failure.ts'
 import type { Target } from './target.ts'
-import type { Line, Wire } from './wire.ts'
+import type { Call, Line, Listener, Wire } from './wire.ts'
 
 export interface Exchange {
   readonly method: string
@@ -55,111 +55,138 @@ const maxInformational = 20
 const empty = Buffer.alloc(0)
 
 /** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
-export function exchange(
-  { wire, bounds, isLookingUp }: Means,
-  target: Target,
-  { method, headers, body, timeoutMs, until, maxBytes }: Exchange,
-): Promise<Ending> {
+export function exchange(means: Means, target: Target, wanted: Exchange): Promise<Ending> {
   return new Promise((settle) => {
-    if (until.canceled) return settle({ kind: 'aborted' })
-    const call = { target, method, headers: framed(headers), body, timeoutMs }
-    const chunks: Buffer[] = []
-    let received = 0
-    let informational = 0
-    let line: Line | undefined
-    let status = 0
-    let rawHeaders: readonly string[] = []
-    let isOver = false
-    let hasRetried = false
-
-    const visit = bounds.visit(target.origin)
-    const timer = setTimeout(onTimeout, timeoutMs)
-    until.follow(onCancel)
-    visit.enter(send)
-
-    function end(ending: Ending): void {
-      if (isOver) return
-      isOver = true
-      clearTimeout(timer)
-      until.unfollow(onCancel)
-      visit.leave()
-      settle(ending)
-    }
-
-    /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. */
-    function breakOff(otherwise: Ending): void {
-      end(status === 0 ? otherwise : response(false))
-      line?.cut()
-    }
-
-    function response(whole: boolean): Ending {
-      const [first = empty] = chunks
-      return { kind: 'response', status, rawHeaders, body: chunks.length > 1 ? Buffer.concat(chunks) : first, whole }
-    }
-
-    function error(cause: unknown, unreachable: boolean): Ending {
-      return { kind: 'error', message: failureMessage(cause), unreachable }
-    }
-
-    function send(): void {
-      try {
-        line = wire.send(call, { onHeaders, onData, onEnd, onError })
-      } catch (cause) {
-        end(error(cause, false))
-      }
-    }
-
-    function onHeaders(code: number, raw: readonly string[]): void {
-      if (code >= 200 || code === 101) {
-        status = code
-        rawHeaders = raw
-      } else if (++informational > maxInformational) {
-        const message = 'the receiver sent too many informational answers'
-        breakOff({ kind: 'error', message, unreachable: false })
-      }
-    }
-
-    function onData(chunk: Buffer): void {
-      if (isOver) return
-      chunks.push(chunk)
-      received += chunk.length
-      if (received > maxBytes) breakOff({ kind: 'aborted' }) // there is an answer
-    }
-
-    function onEnd(): void {
-      end(response(true))
-    }
-
-    function onError(cause: Error): void {
-      if (isOver || line === undefined) return
-      if (status !== 0) return end(response(false))
-      const code = failureCode(cause)
-      if (code === 'EDENIED') return end({ kind: 'denied', message: failureMessage(cause) })
-      // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
-      if (!hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
-        hasRetried = true
-        wire.dropIdle(target.origin) // they are as old: the next connection is a new one
-        return send()
-      }
-      end(error(cause, line.state() !== 'connected'))
-    }
-
-    function onTimeout(): void {
-      breakOff({ kind: 'timeout', message: `timed out after ${timeoutMs} ms waiting for ${awaited()}` })
-    }
-
-    function onCancel(): void {
-      breakOff({ kind: 'aborted' })
-    }
-
-    function awaited(): string {
-      if (!visit.isInside() || line === undefined) return 'a free connection'
-      const state = line.state()
-      if (state === 'connected') return 'headers'
-      if (isLookingUp(target.host)) return `the lookup of ${target.host}`
-      return state === 'handshaking' ? 'the TLS handshake' : 'a connection'
-    }
+    if (wanted.until.canceled) settle({ kind: 'aborted' })
+    else new Talk(means, target, wanted, settle).begin()
   })
+}
+
+/** An exchange under way. One object that the wire, the clock and the line for a connection all call: each is busy with many. */
+class Talk implements Listener {
+  readonly #means: Means
+  readonly #call: Call
+  readonly #until: Cancelable
+  readonly #maxBytes: number
+  readonly #settle: (ending: Ending) => void
+  readonly #visit: Visit
+  readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' })
+  #timer: NodeJS.Timeout | undefined
+  #line: Line | undefined
+  #status = 0
+  #rawHeaders: readonly string[] = []
+  #chunks: Buffer[] = []
+  #received = 0
+  #informational = 0
+  #isOver = false
+  #hasRetried = false
+
+  constructor(
+    means: Means,
+    target: Target,
+    { method, headers, body, timeoutMs, until, maxBytes }: Exchange,
+    settle: (ending: Ending) => void,
+  ) {
+    this.#means = means
+    this.#call = { target, method, headers: framed(headers), body, timeoutMs }
+    this.#until = until
+    this.#maxBytes = maxBytes
+    this.#settle = settle
+    this.#visit = means.bounds.visit(target.origin)
+  }
+
+  begin(): void {
+    this.#timer = setTimeout(onTimeout, this.#call.timeoutMs, this)
+    this.#until.follow(this.#onCancel)
+    this.#visit.enter(() => this.#send())
+  }
+
+  onHeaders(code: number, raw: readonly string[]): void {
+    if (code >= 200 || code === 101) {
+      this.#status = code
+      this.#rawHeaders = raw
+    } else if (++this.#informational > maxInformational) {
+      const message = 'the receiver sent too many informational answers'
+      this.#breakOff({ kind: 'error', message, unreachable: false })
+    }
+  }
+
+  onData(chunk: Buffer): void {
+    if (this.#isOver) return
+    this.#chunks.push(chunk)
+    this.#received += chunk.length
+    if (this.#received > this.#maxBytes) this.#breakOff({ kind: 'aborted' }) // there is an answer
+  }
+
+  onEnd(): void {
+    this.#end(this.#response(true))
+  }
+
+  onError(cause: Error): void {
+    const line = this.#line
+    if (this.#isOver || line === undefined) return
+    if (this.#status !== 0) return this.#end(this.#response(false))
+    const code = failureCode(cause)
+    if (code === 'EDENIED') return this.#end({ kind: 'denied', message: failureMessage(cause) })
+    // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
+    if (!this.#hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
+      this.#hasRetried = true
+      this.#means.wire.dropIdle(this.#call.target.origin) // they are as old: the next connection is a new one
+      return this.#send()
+    }
+    this.#end(failed(cause, line.state() !== 'connected'))
+  }
+
+  onTimeout(): void {
+    const message = `timed out after ${this.#call.timeoutMs} ms waiting for ${this.#awaited()}`
+    this.#breakOff({ kind: 'timeout', message })
+  }
+
+  #send(): void {
+    try {
+      this.#line = this.#means.wire.send(this.#call, this)
+    } catch (cause) {
+      this.#end(failed(cause, false))
+    }
+  }
+
+  #end(ending: Ending): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    clearTimeout(this.#timer)
+    this.#until.unfollow(this.#onCancel)
+    this.#visit.leave()
+    this.#settle(ending)
+  }
+
+  /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. */
+  #breakOff(otherwise: Ending): void {
+    this.#end(this.#status === 0 ? otherwise : this.#response(false))
+    this.#line?.cut()
+  }
+
+  #response(whole: boolean): Ending {
+    const [first = empty] = this.#chunks
+    const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first
+    return { kind: 'response', status: this.#status, rawHeaders: this.#rawHeaders, body, whole }
+  }
+
+  #awaited(): string {
+    const { target } = this.#call
+    if (!this.#visit.isInside() || this.#line === undefined) return 'a free connection'
+    const state = this.#line.state()
+    if (state === 'connected') return 'headers'
+    if (this.#means.isLookingUp(target.host)) return `the lookup of ${target.host}`
+    return state === 'handshaking' ? 'the TLS handshake' : 'a connection'
+  }
+}
+
+function onTimeout(talk: Talk): void {
+  talk.onTimeout()
+}
+
+function failed(cause: unknown, unreachable: boolean): Ending {
+  return { kind: 'error', message: failureMessage(cause), unreachable }
 }
 
 /** Names and values in turn, without those that are the wire's. */

@@ -29,15 +29,39 @@ export function recordText(text: string, maxBytes: number): string {
   return storable.slice(0, encoder.encodeInto(storable, room).read)
 }
 
+interface HeaderBounds {
+  readonly maxBytes: number
+  /** Names, in lower case, whose values are not shown. */
+  readonly redact?: ReadonlySet<string>
+}
+
+/** {@link recordHeaders} for headers by name. Those that are fit as they are, nearly all, are answered themselves. */
+export function recordFields(
+  headers: Readonly<Record<string, string>>,
+  bounds: HeaderBounds,
+): Readonly<Record<string, string>> {
+  const names = Object.keys(headers)
+  let length = 0
+  for (const name of names) {
+    const value = headers[name]! // its own key
+    length += name.length + value.length
+    const isFit = plain.test(value) && plain.test(name) && name === name.toLowerCase()
+    if (!isFit || length > bounds.maxBytes || bounds.redact?.has(name)) {
+      return recordHeaders(
+        names.flatMap((each) => [each, headers[each]!]), // its own key
+        bounds,
+      )
+    }
+  }
+  return headers
+}
+
 /**
  * Headers, names and values in turn, as they are recorded: names in lower case, values of a repeated name joined with `, `,
  * a value whose name is in `redact` (lower case) shown as `***`. Names and values together are at most `maxBytes`: the
  * last value that fits in part is cut, what follows is left out.
  */
-export function recordHeaders(
-  headers: readonly string[],
-  { maxBytes, redact }: { readonly maxBytes: number; readonly redact?: ReadonlySet<string> },
-): Record<string, string> {
+export function recordHeaders(headers: readonly string[], { maxBytes, redact }: HeaderBounds): Record<string, string> {
   const recorded: Record<string, string> = {}
   let length = 0
   for (let i = 0; i + 1 < headers.length; i += 2) {
@@ -78,13 +102,6 @@ function recordWithCare(
   }
   // Any name is only data: `__proto__` too becomes a key of its own.
   return Object.fromEntries(recorded)
-}
-
-/** Names and values in turn. */
-export function inTurn(headers: Readonly<Record<string, string>>): string[] {
-  const flat: string[] = []
-  for (const name of Object.keys(headers)) flat.push(name, headers[name]!) // its own key
-  return flat
 }
 
 function bytesOf(text: string): number {

@@ -6,7 +6,7 @@ import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/
 import type { AttemptEnd } from '../contracts/telemetry.ts'
 import { endedAttempt } from '../core/attempt.ts'
 import type { Cancellation } from '../core/cancellation.ts'
-import { inTurn, recordHeaders, recordText } from '../core/capture.ts'
+import { recordFields, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -54,7 +54,10 @@ export interface Sent {
 /** Makes attempts: load, send, settle. Whoever calls it decides when, and holds the job meanwhile. */
 export function deliverService(ctx: Context): Deliver {
   const { deliver } = ctx.settings
-  const redacted = new Set(deliver.redactHeaders.map((name) => name.toLowerCase()))
+  const headerBounds = {
+    maxBytes: deliver.captureBytes,
+    redact: new Set(deliver.redactHeaders.map((name) => name.toLowerCase())),
+  }
   const tally = ctx.settings.breaker !== undefined
   const send = senderOf(ctx.http)
 
@@ -193,7 +196,7 @@ export function deliverService(ctx: Context): Deliver {
     return {
       method: request.method,
       url: request.url,
-      headers: recordHeaders(inTurn(request.headers), { maxBytes: deliver.captureBytes, redact: redacted }),
+      headers: recordFields(request.headers, headerBounds),
       body: fromEvent || request.body === null ? null : recordText(request.body, deliver.captureBytes),
       fromEvent,
     }
@@ -207,10 +210,7 @@ export function deliverService(ctx: Context): Deliver {
       case 'error':
         return { kind: 'failed', request, message: reply.message }
       case 'response': {
-        const headers = recordHeaders(inTurn(reply.headers), {
-          maxBytes: deliver.captureBytes,
-          redact: redacted,
-        })
+        const headers = recordFields(reply.headers, headerBounds)
         const response = { status: reply.status, latency, headers, body: reply.body }
         return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'] }
       }
