@@ -6,8 +6,14 @@ export type Position = readonly [at: number, id: string]
  * it with all the rest.
  */
 export interface Sorted {
-  readonly chunks: Position[][]
+  chunks: Chunk[]
   size: number
+}
+
+/** Numbers and ids apart: half the memory of a list of pairs, of which there would be seven for each delivery. */
+interface Chunk {
+  ats: number[]
+  ids: string[]
 }
 
 const chunkSize = 512
@@ -23,103 +29,123 @@ export function compare(a: Position, b: Position): number {
 }
 
 /** Adds a position, once. */
-export function add(list: Sorted, position: Position): void {
-  const last = list.chunks.length - 1
-  const end = list.chunks[last]
+export function add(list: Sorted, [at, id]: Position): void {
+  const { chunks } = list
+  const last = chunks.length - 1
+  const end = chunks[last]
+  if (end === undefined) {
+    list.chunks = [{ ats: [at], ids: [id] }] // of just this size: most lists of an event's attempts have one
+    list.size = 1
+    return
+  }
+  const length = end.ids.length
   // Rows mostly come in order.
-  if (end !== undefined && end.length < chunkSize && compare(end.at(-1)!, position) < 0) {
-    end.push(position)
+  if (length < chunkSize && isBefore(end, length - 1, at, id)) {
+    end.ats.push(at)
+    end.ids.push(id)
     list.size++
     return
   }
-  const at = Math.min(chunkOf(list, position), last)
-  const chunk = list.chunks[at]
-  if (chunk === undefined) {
-    list.chunks.push([position])
-    list.size++
-    return
-  }
-  const index = indexIn(chunk, position)
-  const there = chunk[index]
-  if (there !== undefined && compare(there, position) === 0) return
-  chunk.splice(index, 0, position)
+  const which = Math.min(chunkOf(list, at, id), last)
+  const chunk = chunks[which]!
+  const index = indexIn(chunk, at, id)
+  if (isAt(chunk, index, at, id)) return
+  chunk.ats.splice(index, 0, at)
+  chunk.ids.splice(index, 0, id)
   list.size++
-  // At the end the full chunk stays full and a new one begins.
-  if (chunk.length > chunkSize) {
-    list.chunks.splice(at + 1, 0, chunk.splice(at === last && index === chunkSize ? chunkSize : chunkSize / 2))
+  if (chunk.ids.length > chunkSize) {
+    // At the end the full chunk stays full and a new one begins.
+    const from = which === last && index === chunkSize ? chunkSize : chunkSize / 2
+    chunks.splice(which + 1, 0, { ats: chunk.ats.splice(from), ids: chunk.ids.splice(from) })
   }
 }
 
 /** Answers whether it was there. */
-export function remove(list: Sorted, position: Position): boolean {
-  const at = chunkOf(list, position)
-  const chunk = list.chunks[at]
+export function remove(list: Sorted, [at, id]: Position): boolean {
+  const which = chunkOf(list, at, id)
+  const chunk = list.chunks[which]
   if (chunk === undefined) return false
-  const index = indexIn(chunk, position)
-  const there = chunk[index]
-  if (there === undefined || compare(there, position) !== 0) return false
+  const index = indexIn(chunk, at, id)
+  if (!isAt(chunk, index, at, id)) return false
   // Mostly the first one goes.
-  if (index === 0) chunk.shift()
-  else chunk.splice(index, 1)
+  if (index === 0) {
+    chunk.ats.shift()
+    chunk.ids.shift()
+  } else {
+    chunk.ats.splice(index, 1)
+    chunk.ids.splice(index, 1)
+  }
   list.size--
-  if (chunk.length === 0) list.chunks.splice(at, 1)
+  if (chunk.ids.length === 0) list.chunks.splice(which, 1)
   return true
 }
 
-export function first(list: Sorted): Position | undefined {
-  return list.chunks[0]?.[0]
+export function first({ chunks: [chunk] }: Sorted): Position | undefined {
+  return chunk && positionIn(chunk, 0)
 }
 
 /** From the first position strictly beyond `after` upwards, or from the start. The list may not change meanwhile. */
 export function* ascending(list: Sorted, after: Position | null = null): Generator<Position, void> {
-  let at = after === null ? 0 : chunkOf(list, after)
-  for (let chunk = list.chunks[at]; chunk !== undefined; chunk = list.chunks[++at]) {
+  let which = after === null ? 0 : chunkOf(list, ...after)
+  for (let chunk = list.chunks[which]; chunk !== undefined; chunk = list.chunks[++which]) {
     let index = 0
     if (after !== null) {
-      index = indexIn(chunk, after)
-      const there = chunk[index]
-      if (there !== undefined && compare(there, after) === 0) index++
+      index = indexIn(chunk, ...after)
+      if (isAt(chunk, index, ...after)) index++
       after = null
     }
-    for (; index < chunk.length; index++) yield chunk[index]!
+    for (; index < chunk.ids.length; index++) yield positionIn(chunk, index)
   }
 }
 
 /** From the last position strictly before `before` downwards, or from the end. The list may not change meanwhile. */
 export function* descending(list: Sorted, before: Position | null = null): Generator<Position, void> {
-  let at = list.chunks.length - 1
-  if (before !== null) at = Math.min(chunkOf(list, before), at)
-  for (let chunk = list.chunks[at]; chunk !== undefined; chunk = list.chunks[--at]) {
-    let index = chunk.length
+  let which = list.chunks.length - 1
+  if (before !== null) which = Math.min(chunkOf(list, ...before), which)
+  for (let chunk = list.chunks[which]; chunk !== undefined; chunk = list.chunks[--which]) {
+    let index = chunk.ids.length
     if (before !== null) {
-      index = indexIn(chunk, before)
+      index = indexIn(chunk, ...before)
       before = null
     }
-    while (index-- > 0) yield chunk[index]!
+    while (index-- > 0) yield positionIn(chunk, index)
   }
 }
 
 /** The first chunk whose last position is not before this one; the number of chunks when there is none. */
-function chunkOf({ chunks }: Sorted, position: Position): number {
+function chunkOf({ chunks }: Sorted, at: number, id: string): number {
   let low = 0
   let high = chunks.length
   while (low < high) {
     const middle = (low + high) >>> 1
     const chunk = chunks[middle]!
-    if (compare(chunk[chunk.length - 1]!, position) < 0) low = middle + 1
+    if (isBefore(chunk, chunk.ids.length - 1, at, id)) low = middle + 1
     else high = middle
   }
   return low
 }
 
 /** The first index whose position is not before this one. */
-function indexIn(chunk: readonly Position[], position: Position): number {
+function indexIn(chunk: Chunk, at: number, id: string): number {
   let low = 0
-  let high = chunk.length
+  let high = chunk.ids.length
   while (low < high) {
     const middle = (low + high) >>> 1
-    if (compare(chunk[middle]!, position) < 0) low = middle + 1
+    if (isBefore(chunk, middle, at, id)) low = middle + 1
     else high = middle
   }
   return low
+}
+
+function positionIn({ ats, ids }: Chunk, index: number): Position {
+  return [ats[index]!, ids[index]!] // its callers keep within the bounds
+}
+
+/** Whether the position at the index, which is there, comes before this one. */
+function isBefore({ ats, ids }: Chunk, index: number, at: number, id: string): boolean {
+  return ats[index]! < at || (ats[index] === at && ids[index]! < id)
+}
+
+function isAt({ ats, ids }: Chunk, index: number, at: number, id: string): boolean {
+  return ids[index] === id && ats[index] === at
 }

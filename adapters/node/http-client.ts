@@ -90,12 +90,12 @@ export function guardedClient(
 ): HttpClient & { readonly connections: number } {
   const client = guarded(options, load)
 
-  async function send(
+  function send(
     { url, method, headers, body }: Outbound,
     { timeoutMs, captureBytes }: Omit<SendOptions, 'signal'>,
     until: Cancelable,
   ): Promise<Reply> {
-    const ending = await client.exchange(url, {
+    const ending = client.exchange(url, {
       method,
       headers,
       body: method === 'GET' || method === 'DELETE' ? null : body,
@@ -103,7 +103,7 @@ export function guardedClient(
       until,
       maxBytes: captureBytes,
     })
-    return ending.kind === 'response' ? replyOf(ending, captureBytes) : ending
+    return ending.then((known) => (known.kind === 'response' ? replyOf(known, captureBytes) : known))
   }
 
   const contracted = {

@@ -1,4 +1,6 @@
-const alphabet = '0123456789ABCDEFGHJKMNPQRSTVWXYZ'
+const alphabet = new TextEncoder().encode('0123456789ABCDEFGHJKMNPQRSTVWXYZ')
+const decoder = new TextDecoder()
+const timeDigits = 10
 const randomDigits = 16
 
 /**
@@ -7,37 +9,38 @@ const randomDigits = 16
  */
 export function idMaker(now: () => number, randomBytes: (length: number) => Uint8Array): () => string {
   let time = -1
-  let prefix = ''
-  let digits = new Uint8Array(randomDigits)
+  const digits = new Uint8Array(timeDigits + randomDigits)
+  const text = new Uint8Array(digits.length)
 
   return () => {
     const at = now()
     if (at > time) {
       time = at
-      prefix = timeText(at)
-      digits = randomBytes(randomDigits).map((byte) => byte & 31)
-      digits[0]! &= 15 // room to count upwards
+      writeTime(digits, at)
+      digits.set(
+        randomBytes(randomDigits).map((byte) => byte & 31),
+        timeDigits,
+      )
+      digits[timeDigits]! &= 15 // room to count upwards
     } else {
       increment(digits)
     }
-    let id = prefix
-    for (const digit of digits) id += alphabet[digit]
-    return id
+    for (let i = 0; i < digits.length; i++) text[i] = alphabet[digits[i]!]!
+    // In one go: a text made by adding characters is a chain of texts until it is read.
+    return decoder.decode(text)
   }
 }
 
-function timeText(ms: number): string {
-  let text = ''
+function writeTime(digits: Uint8Array, ms: number): void {
   let rest = ms
-  for (let i = 0; i < 10; i++) {
-    text = alphabet[rest % 32] + text
+  for (let i = timeDigits - 1; i >= 0; i--) {
+    digits[i] = rest % 32
     rest = Math.floor(rest / 32)
   }
-  return text
 }
 
 function increment(digits: Uint8Array): void {
-  for (let i = digits.length - 1; i >= 0; i--) {
+  for (let i = digits.length - 1; i >= timeDigits; i--) {
     if (digits[i]! < 31) {
       digits[i]!++
       return

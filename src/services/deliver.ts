@@ -148,22 +148,19 @@ export function deliverService(ctx: Context): Deliver {
     const sentAt = ctx.clock.now()
     ctx.counters.outbound++
     ctx.counters.outboundProcessing++
-    const reply = await reach(request, timeoutMs, until)
+    let reply: Reply
+    try {
+      reply = await send(request, { timeoutMs, captureBytes: deliver.captureBytes }, until)
+    } catch (cause) {
+      ctx.log.error('the HTTP client threw', { cause })
+      reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
+    }
     ctx.counters.outboundProcessing--
     if (reply.kind === 'aborted') return null
     return {
       outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
       startedAt: sentAt,
       unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
-    }
-  }
-
-  async function reach(request: Outbound, timeoutMs: number, until: Cancellation): Promise<Reply> {
-    try {
-      return await send(request, { timeoutMs, captureBytes: deliver.captureBytes }, until)
-    } catch (cause) {
-      ctx.log.error('the HTTP client threw', { cause })
-      return { kind: 'error', message: 'the HTTP client failed', unreachable: false }
     }
   }
 

@@ -8,6 +8,15 @@ import { alarm } from './alarm.ts'
 export function inTime<Answer>(clock: Clock, ms: number, work: Promise<Answer>, late: () => Error): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const cancel = alarm(clock, ms, () => reject(late()))
-    work.then(resolve, reject).finally(cancel)
+    work.then(
+      (answer) => {
+        cancel()
+        resolve(answer)
+      },
+      (cause: unknown) => {
+        cancel()
+        reject(cause)
+      },
+    )
   })
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { recordBytes, recordHeaders, recordText } from '../../src/core/capture.ts'
+import { recordBytes, recordFields, recordHeaders, recordText } from '../../src/core/capture.ts'
 
 const bytes = (text: string): Uint8Array => new TextEncoder().encode(text)
 
@@ -77,6 +77,25 @@ describe('recorded headers', () => {
 
   test('values hold what any engine can store', () => {
     expect({ ...recordHeaders(['x', 'a\0\uD800'], { maxBytes: 100 }) }).toEqual({ x: 'a\uFFFD\uFFFD' })
+  })
+
+  test.each<[string, Record<string, string>]>([
+    ['a name in upper case', { 'X-Id': '1', 'x-other': '2' }],
+    ['a redacted value', { 'x-id': '1', authorization: 'Bearer 1' }],
+    ['too many bytes', { 'x-id': '1', 'x-long': 'x'.repeat(50), 'x-more': '2' }],
+    ['what cannot be stored', { 'x-id': 'a\0b' }],
+    ['more than one byte a character', { 'x-id': 'é'.repeat(20) }],
+  ])('by name they are recorded alike: %s', (_what, headers) => {
+    const bounds = { maxBytes: 40, redact: new Set(['authorization']) }
+    const recorded = recordFields(headers, bounds)
+    expect(recorded).toEqual(recordHeaders(Object.entries(headers).flat(), bounds))
+    expect(recorded).not.toEqual(headers)
+  })
+
+  test('by name, and fit as they are, they are not copied', () => {
+    const headers = { 'x-id': '1', 'content-type': 'text/plain' }
+    expect(recordFields(headers, { maxBytes: 40 })).toBe(headers)
+    expect(recordFields({}, { maxBytes: 0 })).toEqual({})
   })
 
   test('a header named like a property of objects is only a header', () => {
