@@ -1,16 +1,16 @@
 import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** Hears what is delivered to it, in this process; what it answers `false` to is never answered. */
+/** Hears what is delivered to it, in this process. */
 export async function listenTo(
-  heard: (path: string, body: string, headers: IncomingHttpHeaders) => boolean | void,
+  heard: (path: string, body: string, headers: IncomingHttpHeaders) => void,
 ): Promise<{ readonly base: string; close(): void }> {
   const server = createServer((request, response) => {
     let body = ''
     request.setEncoding('utf8')
     request.on('data', (chunk: string) => (body += chunk))
     request.on('end', () => {
-      if (heard(request.url ?? '', body, request.headers) === false) return
+      heard(request.url ?? '', body, request.headers)
       response.writeHead(200, { 'content-type': 'application/json', 'content-length': 11 })
       response.end('{"ok":true}')
     })
