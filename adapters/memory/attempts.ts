@@ -34,7 +34,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         const room = roomOf(state, workspaceId)
         return attempts.map((attempt) => {
           const there = state.attempts.get(attempt.id)
-          if (there !== undefined) return there.room === room
+          if (there !== undefined) return there.of.room === room
           const event = state.events.get(attempt.event_id)
           if (event === undefined || event.room !== room) return false
           addAttempt(state, event, attempt, enqueue)
@@ -45,7 +45,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
     get: (workspaceId, id) =>
       access.read((state) => {
         const kept = state.attempts.get(id)
-        return kept !== undefined && kept.room === roomOf(state, workspaceId) ? structuredClone(kept.attempt) : null
+        return kept !== undefined && kept.of.room === roomOf(state, workspaceId) ? structuredClone(kept.attempt) : null
       }),
 
     list: (workspaceId, query) =>
@@ -63,8 +63,8 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         const jobs: Job[] = []
         for (const [due_at, id] of ascending(state.open, after)) {
           if (due_at >= before || jobs.length >= limit) break
-          const { room, attempt } = state.attempts.get(id)!
-          if (room.alive) jobs.push({ id, group: attempt.endpoint_id, due_at })
+          const { of, attempt } = state.attempts.get(id)!
+          if (of.room.alive) jobs.push({ id, group: attempt.endpoint_id, due_at })
         }
         return jobs
       }),
@@ -76,15 +76,15 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         if (room === undefined) return found
         for (const [, id] of ascending(room.attempts, query.after === null ? null : [0, query.after])) {
           if (found.length >= query.limit) break
-          const { attempt } = state.attempts.get(id)!
+          const kept = state.attempts.get(id)!
+          const { attempt, of } = kept
           const { status, event_id, endpoint_id } = attempt
           if (!(status === 'CANCELED' || (status === 'FAILED' && attempt.exhausted))) continue
           if (query.status !== undefined && status !== query.status) continue
           if (query.endpoint_id !== undefined && endpoint_id !== query.endpoint_id) continue
           if (!inRange(attempt.created_at, query.created_at)) continue
-          const { event } = state.events.get(event_id)!
-          if (query.event_types !== undefined && !query.event_types.includes(event.event_type)) continue
-          if (!isSucceeded(state, attempt)) found.push({ attemptId: id, event_id, endpoint_id })
+          if (query.event_types !== undefined && !query.event_types.includes(of.event.event_type)) continue
+          if (!isSucceeded(state, kept)) found.push({ attemptId: id, event_id, endpoint_id })
         }
         return found
       }),
@@ -96,18 +96,17 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
 /** An open attempt of a workspace that is there. */
 function openAttempt(state: State, id: string): KeptAttempt | null {
   const kept = state.attempts.get(id)
-  return kept !== undefined && kept.room.alive && kept.attempt.status === 'OPEN' ? kept : null
+  return kept !== undefined && kept.of.room.alive && kept.attempt.status === 'OPEN' ? kept : null
 }
 
 function delivery(state: State, id: string): Delivery | null {
   const kept = openAttempt(state, id)
   if (kept === null) return null
-  const { room, attempt } = kept
-  const { event, trace } = state.events.get(attempt.event_id)! // attempts never outlive their event
+  const { room, event, trace } = kept.of
   const loaded = {
     workspaceId: room.row.id,
     revision: room.revision,
-    attempt: planned(attempt),
+    attempt: planned(kept.attempt),
     event: { ...event },
   }
   return trace === undefined ? loaded : { ...loaded, trace }
@@ -116,19 +115,19 @@ function delivery(state: State, id: string): Delivery | null {
 function settle(state: State, settlement: Settlement, enqueue: boolean): Settled {
   if (enqueue && settlement.claim !== null) completeJobs(state, [settlement.claim])
   const kept = openAttempt(state, settlement.attempt.id)
-  if (kept === null || kept.room.row.id !== settlement.workspaceId) return { settled: false, disabled: false }
+  if (kept === null || kept.of.room.row.id !== settlement.workspaceId) return { settled: false, disabled: false }
 
   const { settled_at, next } = settlement
   // The follow-up first, so that the event is never without an open attempt in between.
   if (next !== null && !state.attempts.has(next.id)) {
     const { jobs } = state.news
-    addAttempt(state, state.events.get(kept.attempt.event_id)!, next, enqueue)
+    addAttempt(state, kept.of, next, enqueue)
     // One that falls due later is looked for by this process, and by whoever polls then.
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
   closeAttempt(state, kept, endedAttempt(kept.attempt, settlement, settlement.request, settlement.response))
   if (settlement.tally) count(state, settlement)
-  return { settled: true, disabled: settlement.disable !== null && disable(state, kept.room, settlement) }
+  return { settled: true, disabled: settlement.disable !== null && disable(state, kept.of.room, settlement) }
 }
 
 /** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */

@@ -1,6 +1,6 @@
 import type { IngestEntry, NewAttempt, StoredAttempt } from '../../src/contracts/storage.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
-import { add, ascending, first, remove, type Sorted, sorted } from './sorted.ts'
+import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'
 
 /** Keeps an event with its attempts. */
@@ -22,7 +22,7 @@ export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enq
 function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   state.attempts.set(id, {
-    room: of.room,
+    of,
     attempt: {
       id,
       event_id,
@@ -123,10 +123,11 @@ function removeEvent(state: State, id: string, limit: number): number {
 
 function removeAttempt(state: State, id: string): void {
   const kept = state.attempts.get(id)!
-  const { event_id, scheduled_at, created_at, status } = kept.attempt
+  const { of, attempt } = kept
+  const { scheduled_at, created_at, status } = attempt
   state.attempts.delete(id)
-  remove(kept.room.attempts, [0, id])
-  remove(state.events.get(event_id)!.attempts, [0, id])
+  remove(of.room.attempts, [0, id])
+  remove(of.attempts, [0, id])
   if (status === 'OPEN') {
     remove(state.open, [scheduled_at, id])
     noLongerOpen(state, kept)
@@ -135,17 +136,15 @@ function removeAttempt(state: State, id: string): void {
   }
 }
 
-/** An event is idle once its last open attempt is closed. Attempts never outlive their event, so it is there. */
-function noLongerOpen(state: State, { attempt }: KeptAttempt): void {
-  const of = state.events.get(attempt.event_id)!
-  if (--of.open === 0) add(state.idle, [of.event.created_at, attempt.event_id])
+/** An event is idle once its last open attempt is closed. */
+function noLongerOpen(state: State, { of }: KeptAttempt): void {
+  if (--of.open === 0) add(state.idle, [of.event.created_at, of.event.id])
 }
 
 /** Whether an attempt of the same event and endpoint came after this one. */
-export function isSucceeded(state: State, { id, event_id, endpoint_id }: NewAttempt): boolean {
-  const siblings: Sorted = state.events.get(event_id)!.attempts
-  for (const [, later] of ascending(siblings, [0, id])) {
-    if (state.attempts.get(later)!.attempt.endpoint_id === endpoint_id) return true
+export function isSucceeded(state: State, { of, attempt }: KeptAttempt): boolean {
+  for (const [, later] of ascending(of.attempts, [0, attempt.id])) {
+    if (state.attempts.get(later)!.attempt.endpoint_id === attempt.endpoint_id) return true
   }
   return false
 }

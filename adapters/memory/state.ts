@@ -41,7 +41,8 @@ export interface KeptEvent {
 }
 
 export interface KeptAttempt {
-  readonly room: Room
+  /** Attempts never outlive their event. */
+  readonly of: KeptEvent
   attempt: StoredAttempt
 }
 

@@ -71,11 +71,13 @@ export function deliverService(ctx: Context): Deliver {
   async function flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
     const followUps = batch.filter(({ next }) => next !== null).length
     const answers = await ctx.storage.attempts.settle(batch, ctx.enqueueing(followUps))
-    const next: Job[] = batch.flatMap((settlement, i) =>
-      settlement.next !== null && answers[i]!.settled ? [jobOf(settlement.next)] : [],
-    )
+    const next: Job[] = []
+    const claims: Claim[] = []
+    batch.forEach((settlement, i) => {
+      if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.next))
+      if (!ctx.ownQueue && settlement.claim !== null) claims.push(settlement.claim)
+    })
     if (next.length > 0) ctx.enqueued(next)
-    const claims = ctx.ownQueue ? [] : batch.flatMap(({ claim }) => (claim === null ? [] : [claim]))
     // Completed after the settlement: a crash between them leaves a job whose attempt is closed, and it sends nothing.
     if (claims.length > 0) await ctx.queue.complete(claims)
     return answers

@@ -93,8 +93,16 @@ export function gatherer<Entry, Answer>(options: {
 
   async function send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
     inFlight++
+    const entries = batch.map(({ entry }) => entry)
+    const flush = () => inTime(options.clock, deadlineMs, options.flush(entries), () => late)
     try {
-      const answers = await flushTwice(batch.map(({ entry }) => entry))
+      let answers: readonly Answer[]
+      try {
+        answers = await flush()
+      } catch (cause) {
+        if (!(cause instanceof PosthornError) || cause.code !== 'unavailable' || cause === late) throw cause
+        answers = await flush()
+      }
       batch.forEach((waiting, i) => waiting.resolve(answers[i]!))
     } catch (cause) {
       for (const waiting of batch) waiting.reject(cause)
@@ -102,19 +110,6 @@ export function gatherer<Entry, Answer>(options: {
       inFlight--
       pump()
     }
-  }
-
-  async function flushTwice(entries: readonly Entry[]): Promise<readonly Answer[]> {
-    try {
-      return await flushInTime(entries)
-    } catch (cause) {
-      if (!(cause instanceof PosthornError) || cause.code !== 'unavailable' || cause === late) throw cause
-      return await flushInTime(entries)
-    }
-  }
-
-  function flushInTime(entries: readonly Entry[]): Promise<readonly Answer[]> {
-    return inTime(options.clock, deadlineMs, options.flush(entries), () => late)
   }
 
   return {
