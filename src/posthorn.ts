@@ -82,8 +82,10 @@ function assemble(platform: Platform, options: Options): Posthorn {
       if (added.length === 0) return
       const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
       const ring = (): void => jobs.ringIn(dueAt - clock.now())
-      if (!ownQueue) later.run('handing jobs to the queue', () => queue.add(added).then(ring))
-      else ring()
+      if (ownQueue) return ring()
+      // One that falls due later is looked for by this process, and by whoever polls then.
+      const wake = dueAt <= clock.now() && !hasRoom(added.length)
+      later.run('handing jobs to the queue', () => queue.add(added, { wake }).then(ring))
     },
     emit,
   }

@@ -21,7 +21,7 @@ const maxHints = raw('10000')
 export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {
   const { run, t } = db
   return {
-    async add(jobs) {
+    async add(jobs, { wake = true } = {}) {
       if (jobs.length === 0) return
       await run(sql`
         with given as materialized (
@@ -30,7 +30,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         ${added(db, sql`select id, "group" as group_id, due_at from given`)}
         select 1 as done`)
       db.passed(jobs.length)
-      await announce('jobs')
+      if (wake) await announce('jobs')
     },
 
     async claim({ limit, cap, busy, leaseMs, now }) {

@@ -4,6 +4,7 @@ import type {
   Attempts,
   Delivery,
   NewAttempt,
+  Settlement,
   StoredAttempt,
   StoredStatus,
   Undelivered,
@@ -189,20 +190,21 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return deliveries
     },
 
-    async settle(settlements, { enqueue }) {
+    async settle(settlements, { enqueue, wake = true }) {
       const settled = await settleAll(connection, tag, settlements, enqueue)
-      if (enqueue && settlements.some(({ next }) => next !== null)) announce()
+      const isDue = ({ next, settled_at }: Settlement) => next !== null && next.scheduled_at <= settled_at
+      if (enqueue && wake && settlements.some(isDue)) announce()
       return settled
     },
 
-    async add(workspaceId, attempts, { enqueue }) {
+    async add(workspaceId, attempts, { enqueue, wake = true }) {
       const there: boolean[] = []
       for (const part of chunks(attempts)) {
         const args = part.flatMap((attempt) => [attempt.event_id, ...attemptArgs(attempt)])
         const reply = await run(connection, add, tag, [workspaceId, enqueue ? 1 : 0, ...args])
         there.push(...reply.map((answer) => answer === '1'))
       }
-      if (enqueue && attempts.length > 0) announce()
+      if (enqueue && wake && attempts.length > 0) announce()
       return there
     },
 

@@ -94,7 +94,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
   }
 
   return {
-    async ingest(entries, { enqueue }) {
+    async ingest(entries, { enqueue, wake = true }) {
       const encoder = new TextEncoder()
       const answers: IngestAnswer[] = []
       for (const part of batches(entries)) {
@@ -102,7 +102,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
         const reply = await run(connection, ingest, tag, [enqueue ? 1 : 0, ...args])
         for (const row of rowsOf(reply, 3)) answers.push(answerOf(row))
       }
-      if (enqueue && entries.some(({ attempts }) => attempts.length > 0)) announce()
+      if (enqueue && wake && entries.some(({ attempts }) => attempts.length > 0)) announce()
       return answers
     },
 

@@ -54,7 +54,7 @@ while limit > 0 do
   if #heads == 0 then break end
   offset = offset + #heads
   for _, head in ipairs(heads) do
-    local group = string.match(head, ' (.*)$')
+    local group = string.sub(head, string.find(head, ' ', 1, true) + 1)
     local room = math.min(cap - (busy[group] or 0), limit)
     if room > 0 then
       local ids = redis.call('ZRANGEBYSCORE', queue .. 'group:' .. group, '-inf', now, 'LIMIT', 0, room)
@@ -205,7 +205,7 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
 
   return {
     announce,
-    async add(jobs) {
+    async add(jobs, { wake = true } = {}) {
       for (const part of chunks(jobs)) {
         await run(
           connection,
@@ -214,31 +214,29 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
           part.flatMap(({ id, group, due_at }) => [id, group, due_at]),
         )
       }
-      if (jobs.length > 0) announce()
+      if (wake && jobs.length > 0) announce()
     },
 
     async claim({ limit, cap, busy, leaseMs, now }) {
       const claims: Claim[] = []
-      const held = { ...busy }
+      let held = busy
       while (claims.length < limit) {
         const wanted = Math.min(limit - claims.length, jobsPerClaim)
         const token = crypto.randomUUID()
-        const groups = Object.keys(held)
         const reply = await run(connection, claim, tag, [
           wanted,
           cap,
           now,
           now + leaseMs,
           token,
-          JSON.stringify(groups.filter((group) => held[group]! >= cap)),
-          ...groups.flatMap((group) => (held[group]! < cap ? [group, held[group]!] : [])),
+          ...busyArguments(held, cap),
         ])
-        const rows = rowsOf(reply, 3)
-        for (const [id, group, due] of rows as readonly [string, string, string][]) {
-          claims.push({ id, group, due_at: Number(due), token })
-          held[group] = (held[group] ?? 0) + 1
-        }
+        const rows = rowsOf(reply, 3) as readonly [string, string, string][]
+        for (const [id, group, due] of rows) claims.push({ id, group, due_at: Number(due), token })
         if (rows.length < wanted) break
+        const more = { ...held }
+        for (const [, group] of rows) more[group] = (Object.hasOwn(more, group) ? more[group]! : 0) + 1
+        held = more
       }
       return claims
     },
@@ -279,4 +277,16 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
     },
     ...(ear.able && { onAdded: (wake: () => void) => ear.listen(addedChannel(tag), () => wake()) }),
   }
+}
+
+/** The groups at their cap as JSON, then group and busy jobs of each other busy group. */
+function busyArguments(busy: Readonly<Record<string, number>>, cap: number): (string | number)[] {
+  const closed: string[] = []
+  const others: (string | number)[] = []
+  for (const group of Object.keys(busy)) {
+    const count = busy[group]! // its own key
+    if (count >= cap) closed.push(group)
+    else others.push(group, count)
+  }
+  return [JSON.stringify(closed), ...others]
 }

@@ -6,6 +6,7 @@ import { type Access, emptyState } from '../../adapters/memory/state.ts'
 import { redis } from '../../adapters/redis/index.ts'
 import type { Message } from '../../src/contracts/inbox.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import { attempt, entry, event, made, settlement } from '../../src/testing/storage/rows.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 
 type Step<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never
@@ -151,5 +152,31 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
     expect(woken).toEqual(['job', 'message'])
     await stopMessages()
     await close()
+  })
+
+  test('an addition that this process takes wakes nobody, nor does a try that falls due later', async () => {
+    const storage = redis(connected.client, { namespace: freshNamespace() })
+    const revision = await made(storage, 'w')
+    let woken = 0
+    const stop = await storage.queue.onAdded!(() => woken++)
+    const heard = () => new Promise((later) => setTimeout(later, 200)) // announcements are 50 ms apart at most
+    await storage.queue.add([jobOf(1, 0)], { wake: false })
+    const [one, two] = [attempt('a1', 'e'), attempt('a2', 'e')]
+    await storage.events.ingest([entry('w', revision, event('e'), [one])], { enqueue: true, wake: false })
+    await storage.attempts.add('w', [two], { enqueue: true, wake: false })
+    const { settled_at } = settlement('w', one)
+    const failed = (id: string, scheduled_at: number) =>
+      settlement('w', id === 'b1' ? one : two, {
+        status: 'FAILED',
+        next: { ...attempt(id, 'e'), attempt_number: 2, scheduled_at },
+      })
+    await storage.attempts.settle([failed('b1', settled_at + 60_000)], { enqueue: true })
+    await heard()
+    expect(woken).toBe(0)
+    await storage.attempts.settle([failed('b2', settled_at)], { enqueue: true })
+    await heard()
+    expect(woken).toBe(1)
+    await stop()
+    await storage.close()
   })
 })
