@@ -23,15 +23,13 @@ export interface ClaimOptions {
   readonly now: number
 }
 
-export interface AddOptions {
-  /** False: other processes need not be told, for a worker of this one takes them. Default true. A hint, like all wake-ups. */
-  readonly wake?: boolean
-}
-
 /** Says when to look at which attempt. Losing it loses nothing: storage is the truth, and the sweep adds jobs again. */
 export interface Queue {
-  /** A job already known, waiting or held, is left as it is. */
-  add(jobs: readonly Job[], options?: AddOptions): Promise<void>
+  /**
+   * A job already known, waiting or held, is left as it is. `wake: false`: other processes need not be told, for a worker
+   * of this one takes them. A hint, like all wake-ups; default true.
+   */
+  add(jobs: readonly Job[], options?: { readonly wake?: boolean }): Promise<void>
   /**
    * Takes up to `limit` due jobs: groups by their oldest due job, inside a group by (due_at, id). A group gives at most
    * `cap - busy[group]` jobs, none while it is paused. Two callers never hold the same job. A lapsed hold is waiting again,
