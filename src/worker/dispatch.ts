@@ -282,7 +282,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     },
     async close(timeoutMs) {
       closing = true
-      void deliver.idle()
+      void deliver.idle() // what lingers is written at once
       const over = new AbortController()
       const late = ctx.clock.sleep(timeoutMs, over.signal).then(() => {
         if (!over.signal.aborted) for (const hold of holds.values()) hold.cancellation.cancel()
