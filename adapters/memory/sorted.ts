@@ -10,7 +10,7 @@ export interface Sorted {
   size: number
 }
 
-/** Numbers and ids apart: half the memory of a list of pairs, of which there would be seven for each delivery. */
+/** Numbers and ids apart, without a pair for each position: every delivery has about seven. */
 interface Chunk {
   ats: number[]
   ids: string[]

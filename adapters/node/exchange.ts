@@ -62,7 +62,7 @@ export function exchange(means: Means, target: Target, wanted: Exchange): Promis
   })
 }
 
-/** An exchange under way. One object that the wire, the clock and the line for a connection all call: each is busy with many. */
+/** An exchange under way: one object for all that is called meanwhile, instead of a closure for each, since there are many at once. */
 class Talk implements Listener {
   readonly #means: Means
   readonly #call: Call

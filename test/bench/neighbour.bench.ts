@@ -90,7 +90,9 @@ async function main(): Promise<void> {
     const { phase, at } = JSON.parse(body) as { phase?: Phase; at?: number } // as it was published
     if (phase === undefined || at === undefined) return
     const key = `${path.slice(1)} ${phase}`
-    took.set(key, [...(took.get(key) ?? []), sharedNow() - at])
+    const all = took.get(key)
+    if (all === undefined) took.set(key, [sharedNow() - at])
+    else all.push(sharedNow() - at)
   })
   const silent = await startReceiver('stay silent')
   const servers = await startServers()
