@@ -1,6 +1,6 @@
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
 import type { Access, Group, KeptJob, State } from './state.ts'
-import { add, ascending, first, remove, sorted } from './sorted.ts'
+import { add, ascending, first, remove, scan, sorted } from './sorted.ts'
 
 /** The queue over its part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
@@ -15,16 +15,17 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         wake(state, now)
         const claims: Claim[] = []
         const visited: string[] = []
-        for (const [due, id] of ascending(queue.ready)) {
-          if (due > now || claims.length >= limit) break
+        scan(queue.ready, (due, id) => {
+          if (due > now || claims.length >= limit) return false
           const name = queue.jobs.get(id)!.job.group // every position in `ready` is a job
           // Own keys only: a group may be called `constructor`.
           const allowed = cap - (Object.hasOwn(busy, name) ? busy[name]! : 0)
-          if (allowed <= 0) continue
+          if (allowed <= 0) return true
           visited.push(name)
           const taken = oldest(queue.groups.get(name)!, now, Math.min(allowed, limit - claims.length))
           for (const jobId of taken) claims.push(hold(state, queue.jobs.get(jobId)!, now + leaseMs))
-        }
+          return true
+        })
         for (const name of visited) place(state, name)
         return claims
       }),
@@ -190,10 +191,7 @@ function headOf(name: string, { pausedUntil, waiting }: Group): Group['head'] {
 /** Up to `count` due jobs of a group, oldest first. */
 function oldest(group: Group, now: number, count: number): string[] {
   const ids: string[] = []
-  for (const [due, id] of ascending(group.waiting)) {
-    if (due > now || ids.length >= count) break
-    ids.push(id)
-  }
+  scan(group.waiting, (due, id) => due <= now && ids.push(id) < count)
   return ids
 }
 

@@ -84,6 +84,15 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
   return chunk && positionIn(chunk, 0)
 }
 
+/** Shows positions from the start until `visit` answers false; the same without a pair for each. The list may not change meanwhile. */
+export function scan({ chunks }: Sorted, visit: (at: number, id: string) => boolean): void {
+  for (const { ats, ids } of chunks) {
+    for (let index = 0; index < ids.length; index++) {
+      if (!visit(ats[index]!, ids[index]!)) return
+    }
+  }
+}
+
 /** From the first position strictly beyond `after` upwards, or from the start. The list may not change meanwhile. */
 export function* ascending(list: Sorted, after: Position | null = null): Generator<Position, void> {
   let which = after === null ? 0 : chunkOf(list, ...after)

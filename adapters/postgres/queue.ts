@@ -134,8 +134,12 @@ export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
 
 function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: ClaimOptions): Sql {
   // Most of the busy groups have no room, and are there with each claim until they have: they are told apart by hashing.
-  const closedText = arrayText(Object.keys(busy).filter((group) => busy[group]! >= cap))
-  const partly = Object.fromEntries(Object.entries(busy).filter(([, jobs]) => jobs < cap))
+  const closed: string[] = []
+  const partly = Object.create(null) as Record<string, number> // a group may be called `__proto__`
+  for (const group of Object.keys(busy)) {
+    if (busy[group]! >= cap) closed.push(group)
+    else partly[group] = busy[group]!
+  }
   const open = (group: Sql): Sql => sql`${group} not in (select id from closed)`
   // A few are not worth the hashing.
   const openOfFew = (group: Sql): Sql => sql`
@@ -143,7 +147,7 @@ function claimStatement({ t }: Database, { limit, cap, busy, leaseMs, now }: Cla
   const waiting = (group: Sql): Sql => sql`
     j.group_id = ${group} and j.due_at <= ${now}::bigint and j.held_until <= ${now}::bigint`
   return sql`
-    with all_closed as materialized (select ${closedText}::text::text[] as ids),
+    with all_closed as materialized (select ${arrayText(closed)}::text::text[] as ids),
     closed as materialized (select unnest(ids) as id from all_closed),
     partly as materialized (select ${json(partly)}::text::jsonb as jobs),
     hint as materialized (select group_id, due_at from ${t.hints} limit ${maxHints}),

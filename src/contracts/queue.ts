@@ -17,7 +17,7 @@ export interface ClaimOptions {
   readonly limit: number
   /** The most jobs of one group that this caller holds at once. */
   readonly cap: number
-  /** How many jobs of each group this caller holds already. */
+  /** How many jobs of each group this caller holds already. The caller may change it once it has its answer. */
   readonly busy: Readonly<Record<string, number>>
   readonly leaseMs: number
   readonly now: number

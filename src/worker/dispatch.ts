@@ -50,6 +50,9 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   /** Slots in use, by endpoint. A slot is free again when the answer is there; the hold lasts until that is stored. */
   const busy = new Map<string, number>()
   let used = 0
+  /** What the last claim was told of slots in use, by endpoint, and of which this is no longer so. A group may be called `__proto__`. */
+  const told = Object.create(null) as Record<string, number>
+  const stale = new Set<string>()
   const trusted = trust({ concurrency, perEndpoint }, busy)
   const limited = limits(ctx, complain)
   const ended = { delivered: 0, failed: 0 }
@@ -63,12 +66,16 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   let turnAt = Infinity
   let stopTurn = (): void => {}
 
+  /** The same record for each claim: there is one at a time, and mostly little has changed since the last. */
   function busyNow(paced: boolean): Record<string, number> {
-    const slots = Object.create(null) as Record<string, number> // a group may be called `__proto__`
-    for (const [group, count] of busy) slots[group] = count
-    trusted.restrict(slots, ctx.clock.now(), paced)
-    limited.restrict(slots)
-    return slots
+    trusted.choose(ctx.clock.now(), paced, stale)
+    for (const group of stale) {
+      const slots = limited.decides(group) ? perEndpoint : trusted.slotsOf(group)
+      if (slots > 0) told[group] = slots
+      else delete told[group]
+    }
+    stale.clear()
+    return told
   }
 
   function free(): number {
@@ -90,6 +97,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
         now: ctx.clock.now(),
       })
       const { taken, surplus } = trusted.within(claims, ctx.clock.now())
+      for (const { group } of claims) stale.add(group)
       for (const one of taken) occupy(one, paced)
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
@@ -123,6 +131,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     if (inUse === 1) busy.delete(group)
     else busy.set(group, inUse - 1)
     used--
+    stale.add(group)
     trusted.vacated(group)
     if (wasFull || inUse >= perEndpoint) jobs.ring()
     else ringForNext()
@@ -160,6 +169,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
   async function run(claims: readonly Claim[]): Promise<void> {
     const { going, closed, idle } = await sorted(claims)
     const hasWithheld = limited.decided(claims)
+    for (const { group } of claims) stale.add(group)
     // To those that are watched new connections are made: who has one open does not wait for that.
     const watched = going.filter(({ one }) => trusted.watches(one.group))
     const others = watched.length === 0 ? going : going.filter(({ one }) => !trusted.watches(one.group))

@@ -20,10 +20,10 @@ export interface Limits {
   claimed(one: Claim): void
   /** Asks the limiter once for all claims of each limited endpoint. The first granted go; the endpoint waits for the rest. */
   take(going: readonly Ready[]): Promise<{ granted: readonly Ready[]; refused: readonly Claim[] }>
-  /** Answers whether a claim could now take what `restrict` kept from one. */
+  /** Whether claims of an endpoint wait for the limiter, so that a claim leaves it out. */
+  decides(group: string): boolean
+  /** Answers whether a claim could now take what was left out. */
   decided(claims: readonly Claim[]): boolean
-  /** Writes for each endpoint whose claims wait for the limiter that all its slots are busy. */
-  restrict(slots: Record<string, number>): void
 }
 
 /** `complain` is told when the limiter does not answer: then deliveries pass unlimited. */
@@ -89,18 +89,21 @@ export function limits(ctx: Context, complain: (message: string, cause: unknown)
       return { granted, refused }
     },
 
+    decides(group) {
+      const waits = deciding.has(group)
+      withheld ||= waits
+      return waits
+    },
+
     decided(claims) {
       for (const { group } of claims) {
         const left = deciding.get(group)
         if (left === 1) deciding.delete(group)
         else if (left !== undefined) deciding.set(group, left - 1)
       }
-      return withheld && deciding.size === 0
-    },
-
-    restrict(slots) {
-      for (const group of deciding.keys()) slots[group] = ctx.settings.deliver.perEndpoint
-      withheld = deciding.size > 0
+      if (!withheld || deciding.size > 0) return false
+      withheld = false
+      return true
     },
   }
 }

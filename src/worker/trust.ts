@@ -9,6 +9,18 @@ const mostGapMs = 25
 
 type Kind = 'suspect' | 'stranger'
 
+/** Being tried; known to have a job due, since there was no slot for it or its last try failed; neither. */
+type Standing = 'tried' | 'known' | 'other'
+
+interface Watched {
+  readonly group: string
+  kind: Kind
+  standing: Standing
+  triedAt: number
+  /** Slots in use. */
+  slots: number
+}
+
 /**
  * Which endpoints may have many requests in flight at once. One that is watched gets one at a time. It is a suspect when
  * its last try timed out or could not connect, or when its first has had no answer for half a second: such ones have a
@@ -17,8 +29,13 @@ type Kind = 'suspect' | 'stranger'
  * soon, all other strangers, that is everybody after a start, would wait for their timeouts.
  */
 export interface Trust {
-  /** Writes what a claim is to take for the busy slots of each watched endpoint; `paced`: suspects get their turn a few at a time. */
-  restrict(slots: Record<string, number>, now: number, paced: boolean): void
+  /**
+   * Chooses the watched endpoints that the next claim may take a job of; adds those to `changed` of which `slotsOf` answers
+   * something else by that. `paced`: suspects get their turn a few at a time.
+   */
+  choose(now: number, paced: boolean, changed: Set<string>): void
+  /** How many slots of an endpoint a claim is to take for busy. */
+  slotsOf(group: string): number
   /** Leaves out claims beyond those shares: many may have come in one answer. */
   within(claims: readonly Claim[], now: number): { taken: Claim[]; surplus: Claim[] }
   /** Whether an endpoint is watched, so that its requests come after those of others. */
@@ -38,170 +55,207 @@ export function trust(
   { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
   busy: ReadonlyMap<string, number>,
 ): Trust {
-  /** Both with the time at which each was tried last. */
-  const suspects = new Map<string, number>()
-  const strangers = new Map<string, number>()
+  const watched = new Map<string, Watched>()
   const proven = new Set<string>()
+  /** The watched by what is asked of them all the time, and the slots they use: a claim looks at none but those it is for. */
+  const suspects = side()
+  const strangers = side()
   /**
-   * Watched endpoints that have a job due, as far as is known: there was no slot for it, or their last try failed. A claim
-   * asks for as many of them as there are slots, so that it need not fetch a job of each to take one.
+   * As many of those that are known to have a job due go at once, lest requests of others wait until all have been made;
+   * when there is room for more than those, one turn may bring many. Suspects go so far apart as fills their slots while a
+   * try takes what the last ones took: were all tried together, their timeouts would come together too, again and again.
    */
-  const waiting = new Set<string>()
-  /**
-   * As many of those that are known to wait go at once, lest requests of others wait until all have been made; when there
-   * is room for more than wait, one turn may bring many. Suspects go so far apart as fills their slots while a try takes
-   * what the last ones took: were all tried together, their timeouts would come together too, again and again.
-   */
-  const atOnce: Readonly<Record<Kind, number>> = {
-    suspect: Math.max(concurrency / 64, 1),
-    stranger: Math.max(concurrency / 8, 1),
-  }
-  const turn: Record<Kind, number> = { suspect: 0, stranger: 0 }
-  let lastAsked: readonly string[] = []
+  const suspectsAtOnce = Math.max(concurrency / 64, 1)
+  const strangersAtOnce = Math.max(concurrency / 8, 1)
+  let asked = new Set<string>()
   let suspectsAskedAt = -Infinity
   /** Of late, how long the tries of suspects took. */
   let tookMs = 0
 
-  function slotsOf(groups: ReadonlyMap<string, number>): number {
-    let slots = 0
-    if (groups.size < busy.size) for (const group of groups.keys()) slots += busy.get(group) ?? 0
-    else for (const [group, count] of busy) if (groups.has(group)) slots += count
-    return slots
+  function sideOf({ kind }: Watched): Side {
+    return kind === 'suspect' ? suspects : strangers
+  }
+
+  function watch(group: string, kind: Kind, triedAt: number): Watched {
+    const slots = busy.get(group) ?? 0
+    const one: Watched = { group, kind, standing: slots > 0 ? 'tried' : 'other', triedAt, slots }
+    watched.set(group, one)
+    enter(one)
+    return one
+  }
+
+  function unwatch(one: Watched): void {
+    watched.delete(one.group)
+    leave(one)
+  }
+
+  function move(
+    one: Watched,
+    to: { readonly kind?: Kind; readonly standing?: Standing; readonly slots?: number },
+  ): void {
+    leave(one)
+    one.kind = to.kind ?? one.kind
+    one.standing = to.standing ?? one.standing
+    one.slots = to.slots ?? one.slots
+    enter(one)
+  }
+
+  function enter(one: Watched): void {
+    const its = sideOf(one)
+    its[one.standing].add(one)
+    its.slots += one.slots
+  }
+
+  function leave(one: Watched): void {
+    const its = sideOf(one)
+    its[one.standing].delete(one)
+    its.slots -= one.slots
   }
 
   function room(): Record<Kind, number> {
-    const ofSuspects = slotsOf(suspects)
-    const ofStrangers = slotsOf(strangers)
     return {
-      suspect: concurrency / 4 - ofSuspects,
-      stranger: Math.min(concurrency / 4, (concurrency * 3) / 4 - ofSuspects) - ofStrangers,
+      suspect: concurrency / 4 - suspects.slots,
+      stranger: Math.min(concurrency / 4, (concurrency * 3) / 4 - suspects.slots) - strangers.slots,
     }
   }
 
   /**
-   * Whom the next claim may take a job of, if there is room for so many: as many of those that are known to wait, oldest
-   * first, and as many of the others in turn; all of the others when the room is more than those wait for.
+   * Asks for as many as have room of those that are known to have a job due, oldest first, and for as many of the others in
+   * turn; for all of the others when the room is more than those need. A claim need not fetch a job of each to take one.
    */
-  function asked(kind: Kind, groups: ReadonlyMap<string, number>, left: number, most: number): string[] {
-    const known: string[] = []
-    for (const group of waiting) if (kindOf(group) === kind && !busy.has(group)) known.push(group)
-    const others: string[] = []
-    for (const group of groups.keys()) if (!waiting.has(group) && !busy.has(group)) others.push(group)
+  function ask({ known, other }: Side, left: number, most: number): void {
     most = Math.ceil(Math.max(Math.min(left, most), 0))
-    if (left <= known.length && most < others.length) {
-      const from = turn[kind] % others.length
-      turn[kind] = from + most
-      others.push(...others.splice(0, from))
-      others.length = most
+    for (const { group } of firstOf(known, most)) asked.add(group)
+    const inTurn = left <= known.size && most < other.size
+    for (const one of inTurn ? firstOf(other, most) : other) {
+      asked.add(one.group)
+      if (!inTurn) continue
+      other.delete(one)
+      other.add(one)
     }
-    return [...known.slice(0, most), ...others]
   }
 
   /** How many suspects may go now, and how far apart their turns are. */
   function pace(now: number): { most: number; gapMs: number } {
     const gapMs = Math.min(Math.max(tookMs / (concurrency / 4), leastGapMs), mostGapMs)
-    return { most: Math.min(Math.round((now - suspectsAskedAt) / gapMs), atOnce.suspect), gapMs }
-  }
-
-  function kindOf(group: string): Kind | null {
-    return suspects.has(group) ? 'suspect' : strangers.has(group) ? 'stranger' : null
+    return { most: Math.min(Math.round((now - suspectsAskedAt) / gapMs), suspectsAtOnce), gapMs }
   }
 
   function suspectTheSilent(now: number): void {
-    for (const [group, triedAt] of strangers) {
-      if (!busy.has(group) || now - triedAt < silentAfterMs || suspects.size >= mostWatched) continue
-      strangers.delete(group)
-      suspects.set(group, triedAt)
+    for (const one of strangers.tried) {
+      if (now - one.triedAt < silentAfterMs || sizeOf(suspects) >= mostWatched) return
+      move(one, { kind: 'suspect' })
     }
   }
 
   return {
-    vacated(group) {
-      if (kindOf(group) !== null) waiting.add(group)
-    },
-
-    untilNext(now) {
-      if (waiting.size === 0) return null
-      const left = room()
-      if (left.suspect <= 0 && left.stranger <= 0) return null
-      let next: number | null = null
-      for (const group of waiting) {
-        const kind = kindOf(group)
-        if (kind === null || left[kind] <= 0 || busy.has(group)) continue
-        if (kind === 'stranger') return soonMs
-        next = Math.max(suspectsAskedAt + pace(now).gapMs - now, soonMs)
-      }
-      return next
-    },
-
-    restrict(slots, now, paced) {
+    choose(now, paced, changed) {
       suspectTheSilent(now)
-      for (const group of waiting) if (kindOf(group) === null) waiting.delete(group)
+      for (const group of asked) changed.add(group)
+      asked = new Set()
       const left = room()
-      for (const group of suspects.keys()) slots[group] = perEndpoint
-      for (const group of strangers.keys()) slots[group] = perEndpoint
-      const most = paced ? pace(now).most : atOnce.suspect
-      const askedSuspects = most <= 0 ? [] : asked('suspect', suspects, left.suspect, most)
-      if (askedSuspects.length > 0) suspectsAskedAt = now
-      lastAsked = [...askedSuspects, ...asked('stranger', strangers, left.stranger, atOnce.stranger)]
-      for (const group of lastAsked) slots[group] = Math.max(perEndpoint - 1, 0)
+      const most = paced ? pace(now).most : suspectsAtOnce
+      if (most > 0) ask(suspects, left.suspect, most)
+      if (asked.size > 0) suspectsAskedAt = now
+      ask(strangers, left.stranger, strangersAtOnce)
+      for (const group of asked) changed.add(group)
+    },
+
+    slotsOf(group) {
+      if (!watched.has(group)) return busy.get(group) ?? 0
+      return asked.has(group) ? Math.max(perEndpoint - 1, 0) : perEndpoint
     },
 
     within(claims, now) {
-      for (const group of lastAsked) waiting.delete(group)
+      for (const group of asked) {
+        const one = watched.get(group)
+        if (one?.standing === 'known') move(one, { standing: 'other' })
+      }
       for (const { group } of claims) {
-        if (proven.has(group) || kindOf(group) !== null) continue
-        if (strangers.size < mostWatched) strangers.set(group, now)
+        if (proven.has(group) || watched.has(group)) continue
+        if (sizeOf(strangers) < mostWatched) watch(group, 'stranger', now)
       }
       const left = room()
-      const chosen = new Set<string>()
       const taken: Claim[] = []
       const surplus: Claim[] = []
-      for (const one of claims) {
-        const { group } = one
-        const kind = kindOf(group)
-        if (kind === null) {
-          taken.push(one)
-        } else if (busy.has(group) || chosen.has(group)) {
-          surplus.push(one)
-        } else if (left[kind] <= 0) {
-          surplus.push(one)
-          waiting.add(group)
+      for (const claim of claims) {
+        const one = watched.get(claim.group)
+        if (one === undefined) {
+          taken.push(claim)
+        } else if (one.slots > 0) {
+          surplus.push(claim)
+        } else if (left[one.kind] <= 0) {
+          surplus.push(claim)
+          if (one.standing !== 'known') move(one, { standing: 'known' })
         } else {
-          left[kind]--
-          chosen.add(group)
-          ;(kind === 'stranger' ? strangers : suspects).set(group, now)
-          taken.push(one)
+          left[one.kind]--
+          one.triedAt = now
+          move(one, { standing: 'tried', slots: 1 })
+          taken.push(claim)
         }
       }
       return { taken, surplus }
     },
 
-    watches: (group) => kindOf(group) !== null,
+    watches: (group) => watched.has(group),
+
+    vacated(group) {
+      const one = watched.get(group)
+      if (one === undefined) return
+      if (one.slots === 1) return move(one, { standing: 'known', slots: 0 })
+      one.slots--
+      sideOf(one).slots--
+    },
+
+    untilNext(now) {
+      const left = room()
+      if (strangers.known.size > 0 && left.stranger > 0) return soonMs
+      if (suspects.known.size > 0 && left.suspect > 0) return Math.max(suspectsAskedAt + pace(now).gapMs - now, soonMs)
+      return null
+    },
 
     untilSilent(now) {
-      let least = Infinity
-      for (const [group, triedAt] of strangers) {
-        if (busy.has(group)) least = Math.min(least, triedAt + silentAfterMs - now)
-      }
-      return Math.max(least, 1)
+      for (const { triedAt } of strangers.tried) return Math.max(triedAt + silentAfterMs - now, 1) // the first is the oldest
+      return Infinity
     },
 
     judge(group, unresponsive, now) {
-      const suspectedAt = suspects.get(group)
-      const triedAt = suspectedAt ?? strangers.get(group)
-      if (suspectedAt !== undefined) tookMs += (now - suspectedAt - tookMs) / 4
-      strangers.delete(group)
+      const one = watched.get(group)
+      if (one?.kind === 'suspect') tookMs += (now - one.triedAt - tookMs) / 4
       if (unresponsive) {
         proven.delete(group)
-        if (suspects.size < mostWatched) suspects.set(group, triedAt ?? now)
+        if (one?.kind === 'suspect') return false
+        if (one !== undefined) unwatch(one)
+        if (sizeOf(suspects) < mostWatched) watch(group, 'suspect', one?.triedAt ?? now)
         return false
       }
       // Those that are forgotten prove themselves anew.
       if (proven.size >= mostProven) proven.clear()
       proven.add(group)
-      suspects.delete(group)
-      return triedAt !== undefined
+      if (one !== undefined) unwatch(one)
+      return one !== undefined
     },
   }
+}
+
+/** The watched of one kind. Each set is in the order in which they came to stand there. */
+interface Side extends Record<Standing, Set<Watched>> {
+  slots: number
+}
+
+function side(): Side {
+  return { tried: new Set(), known: new Set(), other: new Set(), slots: 0 }
+}
+
+function sizeOf({ tried, known, other }: Side): number {
+  return tried.size + known.size + other.size
+}
+
+function firstOf<T>(all: ReadonlySet<T>, count: number): T[] {
+  const found: T[] = []
+  for (const one of all) {
+    if (found.length >= count) break
+    found.push(one)
+  }
+  return found
 }

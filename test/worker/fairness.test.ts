@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import type { Reply } from '../../src/contracts/http-client.ts'
+import type { ClaimOptions } from '../../src/contracts/queue.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -13,10 +15,26 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
   const clock = fakeClock()
   const http = heldHttp()
   const calls: string[] = []
-  const storage = intercepted(memory(), async (name, call) => {
-    calls.push(name)
-    return await call()
-  })
+  const waitFor = new Map<string, Promise<void>>()
+  const engine = memory()
+  let busy: Readonly<Record<string, number>> = {}
+  const storage = intercepted(
+    {
+      ...engine,
+      queue: {
+        ...engine.queue,
+        async claim(options: ClaimOptions) {
+          busy = { ...options.busy }
+          return await engine.queue.claim(options)
+        },
+      },
+    },
+    async (name, call) => {
+      calls.push(name)
+      await waitFor.get(name)
+      return await call()
+    },
+  )
   const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
     storage,
     clock,
@@ -41,7 +59,7 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
     await clock.advance(1000)
     await stopping
   }
-  return { posthorn, clock, http, calls, endpoint, publish, inFlightTo, stop }
+  return { posthorn, clock, http, calls, waitFor, endpoint, publish, inFlightTo, busy: () => busy, stop }
 }
 
 describe('one endpoint', () => {
@@ -314,5 +332,58 @@ test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue 
     ['queue.release', 'queue.pause', 'queue.complete', 'queue.add'].includes(name),
   )
   expect(changing.length).toBeLessThanOrEqual(10 * 4)
+  await stop()
+})
+
+test('a claim is told which slots are in use: those of one that is watched are, and none is once everybody has answered', async () => {
+  const { posthorn, clock, http, endpoint, publish, busy, stop } = await instance({ concurrency: 16, perEndpoint: 4 })
+  await endpoint('plain')
+  await endpoint('__proto__')
+  await endpoint('limited', { rate_limit: { quota: 3, period: 1 } })
+  await posthorn.start()
+  const answerAll = async (answer: Reply): Promise<void> => {
+    for (let round = 0; round < 30; round++) {
+      for (const held of http.inFlight.splice(0)) held.answer(answer)
+      await clock.advance(100)
+    }
+  }
+  for (const id of ['plain', '__proto__', 'limited']) await publish(id, 9)
+  await clock.advance(100)
+  expect(busy()).toEqual({ plain: 4, ['__proto__']: 4, limited: 4 }) // strangers, each with its first try
+  await answerAll(ok)
+  for (const id of ['limited', '__proto__', 'plain', 'plain']) {
+    await publish(id, 1)
+    await clock.advance(0)
+  }
+  expect(busy()).toEqual({ limited: 1, ['__proto__']: 1, plain: 1 }) // the claim that took the second of `plain`
+  await answerAll(timedOut)
+  expect(busy()).toEqual({ plain: 3, ['__proto__']: 3, limited: 3 }) // none is in flight, and one of each may be
+  for (const id of ['plain', '__proto__', 'limited']) await publish(id, 5)
+  await answerAll(ok)
+  expect(busy()).toEqual({})
+  await stop()
+})
+
+test('deliveries to an endpoint that were left out while the limiter was asked go when it has answered', async () => {
+  const { posthorn, clock, waitFor, endpoint, publish, inFlightTo, stop } = await instance({
+    concurrency: 8,
+    perEndpoint: 4,
+  })
+  await endpoint('limited', { rate_limit: { quota: 100, period: 1 } })
+  await publish('limited', 1)
+  await posthorn.start()
+  await clock.advance(0)
+  inFlightTo('limited')[0]!.answer(ok)
+  await clock.advance(0)
+  let answer = (): void => {}
+  waitFor.set('limiter.take', new Promise((resolve) => (answer = resolve)))
+  for (let n = 0; n < 2; n++) {
+    await publish('limited', 1)
+    await clock.advance(0)
+  }
+  expect(inFlightTo('limited')).toHaveLength(0)
+  answer()
+  await clock.advance(0)
+  expect(inFlightTo('limited')).toHaveLength(2)
   await stop()
 })
