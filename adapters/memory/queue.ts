@@ -17,9 +17,9 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         const visited: string[] = []
         scan(queue.ready, (due, id) => {
           if (due > now || claims.length >= limit) return false
-          const name = queue.jobs.get(id)!.job.group // every position in `ready` is a job
-          // Own keys only: a group may be called `constructor`.
-          const allowed = cap - (Object.hasOwn(busy, name) ? busy[name]! : 0)
+          const name = queue.heads.get(id)! // of every position in `ready`
+          const slots: unknown = busy[name]
+          const allowed = cap - (typeof slots === 'number' ? slots : 0) // a group may be called `constructor`
           if (allowed <= 0) return true
           visited.push(name)
           const taken = oldest(queue.groups.get(name)!, now, Math.min(allowed, limit - claims.length))
@@ -176,10 +176,12 @@ function place(state: State, name: string): void {
   if (before !== null) {
     if (before.list === head?.list && before.at === head.at && before.id === head.id) return
     remove(queue[before.list], [before.at, before.id])
+    if (before.list === 'ready') queue.heads.delete(before.id)
   }
   group.head = head
   if (head === null) queue.groups.delete(name)
   else add(queue[head.list], [head.at, head.id])
+  if (head?.list === 'ready') queue.heads.set(head.id, name)
 }
 
 function headOf(name: string, { pausedUntil, waiting }: Group): Group['head'] {

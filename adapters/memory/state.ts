@@ -65,6 +65,8 @@ export interface QueueState {
   readonly groups: Map<string, Group>
   /** The oldest waiting job of each group that is not paused. */
   readonly ready: Sorted
+  /** The group of each job in `ready`: a claim looks at all of these, and `jobs` lies far and wide. */
+  readonly heads: Map<string, string>
   /** Paused groups, by the end of their pause. */
   readonly paused: Sorted
   /** Held jobs, by the end of their lease. */
@@ -152,7 +154,7 @@ export function emptyState(): State {
     condemned: [],
     tallies: new Map(),
     turns: new Map(),
-    queue: { jobs: new Map(), groups: new Map(), ready: sorted(), paused: sorted(), held: sorted() },
+    queue: { jobs: new Map(), groups: new Map(), ready: sorted(), heads: new Map(), paused: sorted(), held: sorted() },
     inbox: { messages: new Map(), waiting: sorted(), held: sorted(), dead: new Map() },
     news: noNews(),
   }

@@ -13,6 +13,9 @@ interface UndiciWireOptions extends WireOptions {
   readonly onMisfit: (origin: string) => void
 }
 
+/** One for all connections: nobody reads it, and one of its own for each would cost as much as opening another. */
+const givenUp = new Error('the connection was given up')
+
 /** One connection, and the undici client that owns it: undici's own pools look for a free one among all. */
 interface Connection extends Line {
   readonly origin: string
@@ -152,7 +155,7 @@ export function undiciWire(
         connection.destroy()
       },
       destroy() {
-        void client.destroy()
+        void client.destroy(givenUp)
         socket?.destroy()
       },
     }
