@@ -99,6 +99,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       const { taken, surplus } = trusted.within(claims, ctx.clock.now())
       for (const { group } of claims) stale.add(group)
       for (const one of taken) occupy(one, paced)
+      if (hasRoomAgain(taken)) jobs.ring()
       if (taken.length > 0) void run(taken)
       if (surplus.length > 0) {
         releasing++
@@ -122,6 +123,16 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     busy.set(one.group, (busy.get(one.group) ?? 0) + 1)
     used++
     limited.claimed(one)
+  }
+
+  /** Whether an endpoint whose slots these claims filled up has free ones by now: it may have more jobs. */
+  function hasRoomAgain(taken: readonly Claim[]): boolean {
+    const filled = new Map<string, number>()
+    for (const { group } of taken) filled.set(group, (filled.get(group) ?? told[group] ?? 0) + 1)
+    for (const [group, slots] of filled) {
+      if (slots >= perEndpoint && (busy.get(group) ?? 0) < perEndpoint && !trusted.watches(group)) return true
+    }
+    return false
   }
 
   /** Rings when a claim would now find what it could not take before: all slots or those of the group were in use. */

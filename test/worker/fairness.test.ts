@@ -83,6 +83,30 @@ describe('one endpoint', () => {
     await stop()
   })
 
+  test('gets all slots again that fell free while a claim was under way that took others of its jobs', async () => {
+    const { posthorn, clock, http, waitFor, endpoint, publish, inFlightTo, stop } = await instance({
+      concurrency: 10,
+      perEndpoint: 4,
+    })
+    await endpoint('busy')
+    await publish('busy', 20)
+    await posthorn.start()
+    await clock.advance(0)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(0)
+    expect(inFlightTo('busy')).toHaveLength(4)
+    let claimed = (): void => {}
+    waitFor.set('queue.claim', new Promise((resolve) => (claimed = resolve)))
+    for (const held of http.inFlight.slice()) {
+      held.answer(ok)
+      await clock.advance(0)
+    }
+    claimed()
+    await clock.advance(0)
+    expect(inFlightTo('busy')).toHaveLength(4)
+    await stop()
+  })
+
   test('that timed out gets one request at a time until it answers', async () => {
     const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
     await endpoint('slow')
