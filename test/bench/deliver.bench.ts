@@ -15,7 +15,7 @@ const concurrency = 256
 const rounds = quick ? 1 : 5
 const events = quick ? 4000 : 20_000
 /** The home-made ones deliver fewer, lest all take six minutes, once they are warm; with BENCH_FULL=yes as many. */
-const eventsOfPeers = quick || process.env['BENCH_FULL'] === 'yes' ? events : 4000
+const eventsOfPeers = quick || process.env['BENCH_FULL'] === 'yes' ? events : 3000
 const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 
 function posthornOn(engine: Engine): Contender {

@@ -120,7 +120,7 @@ export function countdown(count: number): { readonly over: Promise<void>; readon
 }
 
 /** Events that are delivered before the clock starts, so that few timed ones tell what many would. */
-export const warmUp = 2000
+export const warmUp = 1500
 
 /** Publishes and waits until all is delivered, lap after lap. */
 export function laps(): { run(events: number, publish: () => Promise<void>): Promise<void>; delivered(): void } {
