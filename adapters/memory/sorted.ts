@@ -84,7 +84,7 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
   return chunk && positionIn(chunk, 0)
 }
 
-/** Shows positions from the start until `visit` answers false; the same without a pair for each. The list may not change meanwhile. */
+/** Shows positions upwards until `visit` answers false: as `ascending`, without a pair for each. The list may not change meanwhile. */
 export function scan({ chunks }: Sorted, visit: (at: number, id: string) => boolean): void {
   for (const { ats, ids } of chunks) {
     for (let index = 0; index < ids.length; index++) {

@@ -13,7 +13,7 @@ interface UndiciWireOptions extends WireOptions {
   readonly onMisfit: (origin: string) => void
 }
 
-/** One for all connections: nobody reads it, and one of its own for each would cost as much as opening another. */
+/** One for all connections: nobody reads it, and an error with a stack of its own was half the cost of giving one up. */
 const givenUp = new Error('the connection was given up')
 
 /** One connection, and the undici client that owns it: undici's own pools look for a free one among all. */
