@@ -60,6 +60,8 @@ export interface DeliverOptions {
   readonly deny?: readonly string[]
   /** Exceptions from `deny`. Default none. */
   readonly allow?: readonly string[]
+  /** Refuses http urls when an endpoint is written. A url that is stored already stays. Default false. */
+  readonly httpsOnly?: boolean
   /** Default `Posthorn/<version>`. */
   readonly userAgent?: string
   /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
@@ -151,6 +153,7 @@ const settings = closedObject({
       ]),
       deny: withDefault(list(text({ min: 1 })), ['@default']),
       allow: withDefault(list(text({ min: 1 })), []),
+      httpsOnly: withDefault(flag(), false),
       userAgent: withDefault(text({ min: 1 }), `Posthorn/${version}`),
       sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
     }),

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Inserted } from '../contracts/storage.ts'
+import { type FieldErrors, invalid } from '../errors.ts'
 import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
@@ -13,7 +14,12 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
     noun: 'endpoints',
     collection: ctx.storage.endpoints,
     parameters: listParameters.endpoints,
-    describe,
+    describe(input, existing): Described<Endpoint> {
+      const { id, fields } = describe(input)
+      const problems = insecureProblem(ctx, fields.request.url, existing)
+      if (problems !== null) throw invalid(problems)
+      return { id, fields }
+    },
     ...(ctx.settings.deliver.sign === 'none' ? {} : { insert: insertSigned }),
   })
 
@@ -39,4 +45,13 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
 function describe(input: unknown): Described<Endpoint> {
   const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(endpointInput, input)
   return { id, fields }
+}
+
+/**
+ * The refusal of an http url under `deliver.httpsOnly`, or null. A url that the endpoint has already stays, so that the
+ * endpoint can still be changed and disabled.
+ */
+export function insecureProblem(ctx: Context, url: string, existing: Endpoint | null): FieldErrors | null {
+  if (!ctx.settings.deliver.httpsOnly || existing?.request.url === url) return null
+  return new URL(url).protocol === 'https:' ? null : { request: { url: 'value must be an https URL' } }
 }
