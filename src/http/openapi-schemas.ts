@@ -159,7 +159,14 @@ const answers: Properties = {
   ValidationError: {
     ...object({
       message: { const: 'Request Validation' },
-      error: object({ message: text, fields: { type: 'object' } }),
+      error: object(
+        {
+          message: text,
+          fields: { type: 'object', description: 'The first hundred reasons, each at its place in the body.' },
+          '...': { type: 'string', description: 'How many reasons are left out: `900 more`.' },
+        },
+        ['...'],
+      ),
     }),
     examples: [
       {
