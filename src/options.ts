@@ -68,6 +68,16 @@ export interface DeliverOptions {
   readonly sign?: 'none' | 'standard-webhooks'
 }
 
+/** How many rows of a kind a workspace may have. */
+export interface LimitOptions {
+  /** Default 10,000. */
+  readonly endpoints?: number
+  /** Default 10,000. */
+  readonly sources?: number
+  /** Default 10,000. */
+  readonly plugins?: number
+}
+
 export interface RetentionOptions {
   /** Events older than this many days are removed with their attempts, unless one is open. Default: kept. */
   readonly eventsDays?: number
@@ -105,6 +115,8 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly admin?: AdminOptions
   readonly gateway?: GatewayOptions
   readonly deliver?: DeliverOptions
+  /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
+  readonly limits?: LimitOptions
   /** Default: off. */
   readonly retention?: RetentionOptions
   /** Default: off. */
@@ -159,6 +171,7 @@ const settings = closedObject({
     }),
     {},
   ),
+  limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
   retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
   breaker: v.optional(
     closedObject({

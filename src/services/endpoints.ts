@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Inserted } from '../contracts/storage.ts'
+import type { Bounds, Inserted } from '../contracts/storage.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
 import { listParameters } from '../schema/page.ts'
@@ -24,7 +24,7 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
   })
 
   /** Stores an endpoint and its signature in one step, so that nothing is ever sent unsigned. */
-  function insertSigned(workspaceId: string, row: Endpoint): Promise<Inserted> {
+  function insertSigned(workspaceId: string, row: Endpoint, bounds: Bounds): Promise<Inserted> {
     return inTurn<Inserted>(ctx.storage, workspaceId, async () => {
       const current = await ctx.storage.configuration(workspaceId)
       if (current === null) return 'missing'
@@ -35,6 +35,7 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
         endpoints: { put: [row], remove: [] },
         sources: { put: [], remove: [] },
         plugins: { put: [await signature(ctx, row.id)], remove: [] },
+        bounds,
       }
       const outcome = await ctx.storage.applyConfig(plan, current.revision)
       return outcome === 'applied' ? 'written' : outcome
