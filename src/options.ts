@@ -10,6 +10,7 @@ import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
 import type { EventCatalogue } from './schema/catalogue.ts'
+import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
 import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
@@ -34,6 +35,12 @@ export interface AdminOptions {
   /** Default 16 MiB. */
   readonly maxBodyBytes?: number
   readonly authorize?: Authorize
+  /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
+  readonly allowedOrigins?: readonly string[]
+  /** The url under which browsers reach the API, where a proxy changes `Host`. Default: that of the request. */
+  readonly publicUrl?: string
+  /** Hosts under which the API answers, with a port or for all ports; others are 403. Default: any. */
+  readonly allowedHosts?: readonly string[]
 }
 
 export interface GatewayOptions {
@@ -141,13 +148,29 @@ const basePath = withDefault(
   }),
   '',
 )
+const origin = v.pipe(
+  text({
+    rule: (value) => {
+      const canonical = URL.canParse(value) ? new URL(value).origin : null
+      return canonical === value.toLowerCase() ? null : 'value must be an origin such as https://example.com'
+    },
+  }),
+  v.transform((value) => value.toLowerCase()),
+)
 const count = (value: number) => withDefault(integer({ min: 1 }), value)
 const days = v.optional(v.pipe(v.number(), v.minValue(0)))
 
 /** All defaults. */
 const settings = closedObject({
   admin: withDefault(
-    closedObject({ basePath, maxBodyBytes: count(16 * 1024 * 1024), authorize: v.optional(v.function()) }),
+    closedObject({
+      basePath,
+      maxBodyBytes: count(16 * 1024 * 1024),
+      authorize: v.optional(v.function()),
+      allowedOrigins: withDefault(list(origin), []),
+      publicUrl: v.optional(text({ rule: urlProblem })),
+      allowedHosts: v.optional(list(text({ min: 1 }))),
+    }),
     {},
   ),
   gateway: withDefault(closedObject({ basePath, maxBodyBytes: count(1024 * 1024), maxPending: count(10_000) }), {}),
@@ -186,7 +209,7 @@ const settings = closedObject({
 
 /** The part of the options that are plain values, complete. */
 export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
-  readonly admin: { readonly basePath: string; readonly maxBodyBytes: number; readonly authorize?: Authorize }
+  readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize'> & { readonly authorize?: Authorize }
 }
 
 /** @throws PosthornError `validation` that names every option at fault. */

@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { PosthornError } from '../errors.ts'
 import type { Services } from '../services/services.ts'
 import { resolveWorkspace } from '../services/workspaces.ts'
+import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
 import { type Call, type Method, type Route, routes } from './routes.ts'
@@ -19,7 +20,7 @@ const forbidden = () => json(403, { message: 'forbidden' })
 
 /**
  * The administrative API. Checks go from the cheapest to the dearest and tell a caller who is not authorized nothing:
- * route, method, cross-site, workspace, `authorize`, and only then what the path and the body name.
+ * route, method, foreign pages and hosts, workspace, `authorize`, and only then what the path and the body name.
  */
 export function adminHandler(ctx: Context, services: Services): Handler {
   const { basePath, maxBodyBytes, authorize } = ctx.settings.admin
@@ -34,7 +35,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
     if (matched === null) return await wrongMethod(path)
     const params = decoded(matched.params)
     if (params === null) return unknownRoute()
-    if (request.headers.get('sec-fetch-site') === 'cross-site') return forbidden()
+    if (isForeign(request, ctx.settings.admin)) return forbidden()
 
     const { route } = matched
     const { workspace, refusal } = await place(route, params)

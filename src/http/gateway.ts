@@ -198,11 +198,26 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     async fetch(request) {
       ctx.counters.inbound++
       try {
-        return await answer(request)
+        return inert(await answer(request))
       } catch (cause) {
-        return failed(errorResponse(ctx.log, cause))
+        return inert(failed(errorResponse(ctx.log, cause)))
       }
     },
+  }
+}
+
+const inertHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+}
+
+/** What tenants let a source answer comes from the host's origin: nothing in it may run there when a browser shows it. */
+function inert(response: Response): Response {
+  try {
+    for (const [name, value] of Object.entries(inertHeaders)) response.headers.set(name, value)
+    return response
+  } catch {
+    return withHeaders(response, inertHeaders) // the headers of what a plugin fetched cannot be changed
   }
 }
 

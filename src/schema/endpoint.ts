@@ -51,7 +51,7 @@ export function headerProblem(key: string, value: string): string | null {
 }
 
 /** Why a text is no destination, or null: an absolute http or https URL without user information. */
-function urlProblem(value: string): string | null {
+export function urlProblem(value: string): string | null {
   let url: URL
   try {
     url = new URL(value)
