@@ -140,6 +140,8 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 const beginnings: readonly (readonly [string, ErrorCode])[] = [
   ['invalid workspace: ', 'unknown_workspace'],
   ['unique constraint violation: ', 'unique_violation'],
+  ['id is taken', 'unique_violation'],
+  ['path is taken', 'unique_violation'],
   ['foreign key violation: ', 'foreign_key_violation'],
 ]
 

@@ -2,13 +2,14 @@ import type { Context } from '../context.ts'
 import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage.ts'
 import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { planConfig, routeKeys } from '../core/config-plan.ts'
-import { invalid, uniqueViolation } from '../errors.ts'
+import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
 import { isPlainObject } from '../schema/leaf.ts'
 import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
+import { refusalOf, taken } from './taken.ts'
 import { inTurn } from './turns.ts'
 import { pluginsByOwner, wantedConfiguration } from './wanted.ts'
 import { boundsOf, resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
@@ -34,7 +35,7 @@ export function configService(ctx: Context): ConfigService {
         }
         const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
-        if (outcome !== 'applied') throw violationError(outcome)
+        if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
         return report
       })
     },
@@ -92,13 +93,13 @@ function refuseBeyond(bounds: Bounds, { endpoints, sources, plugins }: Configura
 async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: readonly Source[]): Promise<void> {
   const { routes } = await ctx.storage.routes()
   const key = (method: string, path: string) => `${method} ${path}`
-  const taken = new Set(
+  const held = new Set(
     routes
       .filter((route) => route.workspaceId !== workspaceId)
       .flatMap(({ methods, path }) => methods.map((method) => key(method, path))),
   )
-  const clash = sources.flatMap(routeKeys).find(({ method, path }) => taken.has(key(method, path)))
-  if (clash !== undefined) throw uniqueViolation(clash)
+  const clash = sources.flatMap(routeKeys).find(({ method, path }) => held.has(key(method, path)))
+  if (clash !== undefined) throw taken('path')
 }
 
 /** A configuration as the document that changes nothing when it is synced back. */

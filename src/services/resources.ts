@@ -7,8 +7,9 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
+import { refusalOf } from './taken.ts'
 import { inTurn } from './turns.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace } from './workspaces.ts'
 
 interface Resource {
   readonly id: string
@@ -53,7 +54,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
       const outcome = await (insert ?? collection.insert)(workspaceId, row, boundsOf(ctx))
       if (outcome === 'written') return row
-      throw outcome === 'missing' ? unknownWorkspace(workspace) : violationError(outcome)
+      throw outcome === 'missing' ? unknownWorkspace(workspace) : await refusalOf(ctx, workspaceId, outcome)
     },
 
     async get(workspace, id) {
@@ -74,7 +75,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
         const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
         if (outcome === 'written') return row
         if (outcome === 'conflict') return outcome
-        throw outcome === 'missing' ? notFound() : violationError(outcome)
+        throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
       })
     },
 

@@ -269,7 +269,7 @@ describe('a sync that is refused', () => {
         { id: 'taken', request },
       ],
     })
-    expect([status, body.message]).toEqual([400, "unique constraint violation: {id='taken'} already exists"])
+    expect([status, body.message]).toEqual([400, 'id is taken'])
     expect(await dump()).toBe(before)
   })
 
