@@ -48,8 +48,13 @@ export interface GatewayOptions {
   readonly basePath?: string
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Requests that may wait for storage at once; more are answered 503. Default 10,000. */
+  /**
+   * Requests that may wait for storage at once; more are answered 503. One workspace gets about three quarters of them
+   * while it is alone. Default 10,000.
+   */
   readonly maxPending?: number
+  /** How long a body may take from its first byte to its last, milliseconds; later it is a 408. Default 30,000. */
+  readonly bodyTimeoutMs?: number
 }
 
 export interface DeliverOptions {
@@ -173,7 +178,15 @@ const settings = closedObject({
     }),
     {},
   ),
-  gateway: withDefault(closedObject({ basePath, maxBodyBytes: count(1024 * 1024), maxPending: count(10_000) }), {}),
+  gateway: withDefault(
+    closedObject({
+      basePath,
+      maxBodyBytes: count(1024 * 1024),
+      maxPending: count(10_000),
+      bodyTimeoutMs: count(30_000),
+    }),
+    {},
+  ),
   deliver: withDefault(
     closedObject({
       concurrency: count(256),
