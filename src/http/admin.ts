@@ -28,9 +28,9 @@ export function adminHandler(ctx: Context, services: Services): Handler {
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url)
-    const path = mountedPath(url.pathname, basePath)
-    if (path === null) return unknownRoute()
     const method = request.method === 'HEAD' ? 'GET' : request.method
+    const path = mountedPath(url.pathname, basePath, method)
+    if (path === null) return unknownRoute()
     const matched = await match(method, path)
     if (matched === null) return await wrongMethod(path)
     const params = decoded(matched.params)
@@ -114,10 +114,14 @@ function matcher(): (method: string, path: string) => Promise<Match | null> {
     ((await router.fetch({ method, url: `http://localhost${path}` })) as Match | undefined) ?? null
 }
 
-/** The path behind the mount prefix, without one trailing slash; null when it lies outside. */
-function mountedPath(pathname: string, basePath: string): string | null {
+/**
+ * The path behind the mount prefix; null when it lies outside. A GET may have one slash at the end. Other methods may not:
+ * `DELETE /workspaces/a/endpoints/..` comes as `/workspaces/a/`, and must not delete the workspace.
+ */
+function mountedPath(pathname: string, basePath: string, method: string): string | null {
   if (pathname !== basePath && !pathname.startsWith(`${basePath}/`)) return null
-  const path = pathname.slice(basePath.length).replace(/(.)\/$/, '$1')
+  const behind = pathname.slice(basePath.length)
+  const path = method === 'GET' ? behind.replace(/(.)\/$/, '$1') : behind
   // The router would overlook any number of slashes at the end.
   return path.length > 1 && path.endsWith('/') ? null : path
 }

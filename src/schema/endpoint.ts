@@ -87,12 +87,18 @@ const retry = object({
   ),
 })
 
+/**
+ * A request that is missing or null is read as `{}`, so that the refusal names the url. To whoever writes an endpoint it is
+ * required all the same: that is what the type says.
+ */
+const requestOrNothing = withDefault(request, {} as never) as unknown as typeof request
+
 const entries = {
   id: orNull(id),
   name: orNull(name),
   description: orNull(description),
   enabled: withDefault(flag(), true),
-  request,
+  request: requestOrNothing,
   retry: withDefault(retry, {}),
   events: withDefault(list(text({ min: 1, max: 255 }), { max: 200 }), []),
   metadata: withDefault(metadata, {}),
