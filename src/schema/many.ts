@@ -37,12 +37,18 @@ export function boundedArray<Item extends v.GenericSchema>(
     '~run'(dataset, config) {
       const input: unknown = dataset.value
       if (!Array.isArray(input)) return array['~run'](dataset, config)
-      const issues: v.BaseIssue<unknown>[] = []
       if (input.length > max) {
-        const refused = { value: input, typed: false as const, issues }
-        v._addIssue(array, 'type', refused as never, config as never, { message: `maximum number of items is ${max}` })
-        return refused as never
+        const issue = {
+          kind: 'schema',
+          type: 'array',
+          input,
+          expected: null,
+          received: '',
+          message: `maximum number of items is ${max}`,
+        }
+        return { value: input, typed: false, issues: [issue] } as never
       }
+      const issues: v.BaseIssue<unknown>[] = []
       let typed = true
       let more = 0
       const value = input.map((one: unknown, key) => {

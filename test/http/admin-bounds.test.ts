@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { api, url } from './api.ts'
+import { type Answer, api, url } from './api.ts'
 
 describe('the answer to a wrong body is bounded', () => {
   test('by a hundred reasons, and how many others there are', async () => {
@@ -104,8 +104,7 @@ describe('what a body can hold is bounded: a body at the bound is taken, one bey
   test('the OpenAPI document tells each of them', async () => {
     const { schemas } = (await api().call('GET', '/openapi.json')).body.components
     const { events, metadata, request, retry } = schemas.EndpointInput.properties
-    const inner = (schema: { anyOf?: readonly object[] }) =>
-      ({ ...schema, ...schema.anyOf?.[0] }) as Record<string, any>
+    const inner = (schema: { anyOf?: readonly object[] }) => ({ ...schema, ...schema.anyOf?.[0] }) as Answer['body']
     const tries = inner(inner(inner(retry).properties.config).properties.attempts)
     expect(inner(events)).toMatchObject({ maxItems: 200 })
     expect(tries).toMatchObject({ minItems: 1, maxItems: 100, items: { minimum: 0, maximum: 31_536_000 } })

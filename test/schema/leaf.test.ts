@@ -78,9 +78,7 @@ describe('an error tells a hundred reasons, and how many others there are', () =
   }
   const counted = ({ fields, more }: PosthornError) => {
     const count = (error: FieldError | undefined): number =>
-      typeof error === 'string'
-        ? 1
-        : Object.values(error ?? {}).reduce<number>((sum, item) => sum + count(item as FieldError), 0)
+      typeof error === 'string' ? 1 : Object.values(error ?? {}).reduce<number>((sum, item) => sum + count(item), 0)
     return [count(fields), more]
   }
   const many = (length: number) => Array.from({ length }, (_, i) => (i === 0 ? 1 : 'x'))
