@@ -1,5 +1,7 @@
 import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 
+import { build, type Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
 /** What the package exports: the path in `dist` and the source of it. */
@@ -15,6 +17,33 @@ export const entries: Readonly<Record<string, string>> = {
   'node/index': 'adapters/node/index.ts',
   'postgres/index': 'adapters/postgres/index.ts',
   'redis/index': 'adapters/redis/index.ts',
+}
+
+/** The text of a module with all that it imports, as an expression: what a process of its own runs. */
+export async function textOf(file: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [file],
+    bundle: true,
+    minify: true,
+    format: 'iife',
+    globalName: 'program',
+    platform: 'neutral',
+    target: 'es2023',
+    write: false,
+  })
+  return `(() => {${outputFiles[0]!.text}return program.default})()`
+}
+
+/** Answers `import text from './program.ts?text'`. */
+const texts: Plugin = {
+  name: 'texts',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /\?text$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace(/\?text$/, '')),
+      namespace: 'text',
+    }))
+    onLoad({ filter: /./, namespace: 'text' }, async ({ path }) => ({ contents: await textOf(path), loader: 'text' }))
+  },
 }
 
 const shared = {
@@ -35,6 +64,7 @@ export default defineConfig([
     external: [/^node:/],
     treeshake: true,
     dts: true,
+    esbuildPlugins: [texts],
   },
   {
     ...shared,

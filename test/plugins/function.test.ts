@@ -417,13 +417,19 @@ describe('threads', () => {
   })
 
   test('a missing package is told with the command that installs it', async () => {
-    const starting = nodePlatform.thread!({ text: '', modules: ['quickjs-emscripten-core', 'no-such-package'] })
+    const starting = nodePlatform.thread!({
+      text: '',
+      modules: ['quickjs-emscripten-core', 'no-such-package'],
+      heapBytes: 1,
+    })
     await expect(starting).rejects.toThrow(
       'no-such-package is missing: npm install quickjs-emscripten-core no-such-package',
     )
   })
 
   test('a script that cannot start is told', async () => {
-    await expect(nodePlatform.thread!({ text: '() => { throw new Error("no") }', modules: [] })).rejects.toThrow('no')
+    await expect(
+      nodePlatform.thread!({ text: '() => { throw new Error("no") }', modules: [], heapBytes: 2 ** 25 }),
+    ).rejects.toThrow('no')
   })
 })

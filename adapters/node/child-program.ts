@@ -1,0 +1,33 @@
+import type { ThreadScript } from '../../src/contracts/platform.ts'
+
+/** What a process may hold beside the JavaScript heap: the runtime itself, WebAssembly, buffers. */
+const besideHeapBytes = 224 * 1024 * 1024
+const lookMs = 200
+
+/** JavaScript of a process that runs a script. The program holds all that it needs, so that it runs without a file of ours. */
+export function childProgram({ text, modules, heapBytes }: ThreadScript, from: string): string {
+  return `
+    const { createRequire } = process.getBuiltinModule('node:module')
+    const { createHmac } = process.getBuiltinModule('node:crypto')
+    const { Worker } = process.getBuiltinModule('node:worker_threads')
+    process.on('disconnect', () => process.exit())
+    try {
+      const load = createRequire(${JSON.stringify(from)})
+      const hmac = (hash, key, data) => createHmac(hash.replace('-', ''), key).update(data).digest()
+      const answer = (${text})(${JSON.stringify(modules)}.map((name) => load(name)), hmac)
+      process.on('message', async (message) => process.send(await answer(message)))
+      process.send({ ready: true })
+    } catch (error) {
+      process.send({ failed: String(error) })
+    }
+    // Ends the process from beside a loop: when the process that started this one is gone, or the memory is too much.
+    new Worker(${JSON.stringify(watch(heapBytes + besideHeapBytes))}, { eval: true, env: {} }).unref()`
+}
+
+function watch(bytes: number): string {
+  return `
+    const parent = process.ppid
+    setInterval(() => {
+      if (process.ppid !== parent || process.memoryUsage.rss() > ${bytes}) process.kill(process.pid, 'SIGKILL')
+    }, ${lookMs})`
+}
