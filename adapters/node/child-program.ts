@@ -15,7 +15,12 @@ export function childProgram({ text, modules, heapBytes }: ThreadScript, from: s
       const load = createRequire(${JSON.stringify(from)})
       const hmac = (hash, key, data) => createHmac(hash.replace('-', ''), key).update(data).digest()
       const answer = (${text})(${JSON.stringify(modules)}.map((name) => load(name)), hmac)
-      process.on('message', async (message) => process.send(await answer(message)))
+      process.on('message', async (message) => {
+        const before = process.cpuUsage()
+        const told = await answer(message)
+        const { user, system } = process.cpuUsage(before)
+        process.send({ answer: told, busyMs: (user + system) / 1000 })
+      })
       process.send({ ready: true })
     } catch (error) {
       process.send({ failed: String(error) })

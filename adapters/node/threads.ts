@@ -22,7 +22,7 @@ let endsWithUs = false
 export async function startThread(script: ThreadScript): Promise<Thread> {
   for (const name of script.modules) requireInstalled(name, script.modules)
   const child = start(script)
-  let pending: { resolve(answer: unknown): void; reject(cause: Error): void } | undefined
+  let pending: { resolve(message: unknown): void; reject(cause: Error): void } | undefined
   let ended: Error | undefined
   let idle: NodeJS.Timeout | undefined
 
@@ -62,7 +62,7 @@ export async function startThread(script: ThreadScript): Promise<Thread> {
       return ended === undefined
     },
     call(message) {
-      const answer = next()
+      const answer = next() as ReturnType<Thread['call']> // as `childProgram` sends it
       if (ended !== undefined) return answer
       clearTimeout(idle)
       hold(child, true)

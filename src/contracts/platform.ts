@@ -25,8 +25,11 @@ export interface SendRules {
 export interface Thread {
   /** False once the process has ended, by `kill` or by itself. */
   readonly alive: boolean
-  /** Answers what the script makes of a JSON value, as JSON; rejects when the process has ended. */
-  call(message: unknown): Promise<unknown>
+  /**
+   * Answers what the script makes of a JSON value, as JSON, and how long a processor worked for it; rejects when the
+   * process has ended.
+   */
+  call(message: unknown): Promise<{ readonly answer: unknown; readonly busyMs: number }>
   /** Ends the process at once, whatever it does. Twice is fine. */
   kill(): void
 }

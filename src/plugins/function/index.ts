@@ -1,10 +1,10 @@
 import type { Logger } from '../../contracts/observer.ts'
 import { definePlugin, type Inbound, type Outbound, type PluginKind } from '../../contracts/plugin.ts'
-import type { Platform } from '../../contracts/platform.ts'
 import { bytesOf } from '../../core/encoding.ts'
 import { oneLine } from '../../core/one-line.ts'
 import { headerProblem } from '../../schema/endpoint.ts'
 import { object, text } from '../../schema/leaf.ts'
+import { runnerOf } from '../pool/shared.ts'
 import { unavailable } from '../unavailable.ts'
 import type { Ending, Line, Subject } from './ending.ts'
 import { ownThreadRunner, processRunner, type Runner } from './runner.ts'
@@ -27,61 +27,28 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
  * `quickjs-emscripten-core` and `@jitl/quickjs-wasmfile-release-sync`.
  */
 export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ readonly function: string }> {
-  let shared: { readonly runner: Runner; users: number } | undefined
-
-  /** All functions share the processes, which are let go when no function is prepared any more. */
-  function open(platform: Platform): Runner {
-    shared ??= {
-      runner: platform.thread === undefined ? ownThreadRunner(wasm) : processRunner(platform.thread),
-      users: 0,
-    }
-    const mine = shared
-    mine.users++
-    let closed = false
-    return {
-      load: () => mine.runner.load(),
-      run: (...call) => mine.runner.run(...call),
-      close() {
-        if (closed) return
-        closed = true
-        if (--mine.users > 0) return
-        mine.runner.close()
-        if (shared === mine) shared = undefined
-      },
-    }
-  }
+  const runners = runnerOf<Runner>(({ thread }) =>
+    thread === undefined ? ownThreadRunner(wasm) : processRunner(thread),
+  )
 
   return definePlugin({
     name: 'function',
     sides: ['inbound', 'outbound'],
     config: object({ function: text({ min: 1, max: maxLength }) }),
 
-    async load(platform) {
-      const runner = open(platform)
-      try {
-        await runner.load()
-      } finally {
-        runner.close()
-      }
-    },
+    load: (platform) => runners.use(platform, (runner) => runner.load()),
 
-    async verify({ function: source }, platform, workspaceId = '') {
-      const runner = open(platform)
-      try {
-        const ending = await runner.run(
-          { script: {}, tenant: { workspace: workspaceId, owner: '' } },
-          { source, subject: null },
-        )
+    verify: ({ function: source }, platform, workspaceId = '') =>
+      runners.use(platform, async (runner) => {
+        const whose = { script: {}, tenant: { workspace: workspaceId, owner: '' } }
+        const ending = await runner.run(whose, { source, subject: null })
         if (ending === 'busy') return { function: 'could not be checked: too many functions are running' }
         if (ending.kind === 'syntax') return { function: ending.message }
         return ending.kind === 'exceeded' ? { function: `exceeds the ${ending.limit} limit of its check` } : null
-      } finally {
-        runner.close()
-      }
-    },
+      }),
 
     prepare({ function: source }, platform, row) {
-      const runner = open(platform)
+      const runner = runners.open(platform)
       const script = {}
 
       async function run(subject: Subject, about: About): Promise<Ending | 'busy'> {

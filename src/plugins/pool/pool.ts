@@ -43,10 +43,15 @@ interface Waiting {
 
 // The scripts stop most runs at their time by themselves. What does not end is killed this much later.
 const graceMs = 50
+/** For how long a run beyond its limits is held against its script. */
+const memoryMs = 60_000
+/** A run that a processor worked on for longer is a heavy one, and that is held against its script for a moment. */
+const heavyMs = 30
+const heavyMemoryMs = 2000
 
 /**
- * Gives each run a process of its own. Runs wait in turns by workspace. A script that is new, or that exceeded a limit
- * lately, gets one process at a time, and all such scripts together at most half of the processes, so that they never
+ * Gives each run a process of its own. Runs wait in turns by workspace. A script that is new, that ran long a moment
+ * ago, or that exceeded a limit lately, gets one process at a time, and all such scripts together at most half of the processes, so that they never
  * stop the others.
  */
 export function makePool(
@@ -67,7 +72,7 @@ export function makePool(
 
   function dispatch(): void {
     while (crew.hasRoom()) {
-      const next = lines.next((waiting) => mayGo(waiting) && !trust.hasStruck(waiting.script)) ?? lines.next(mayGo)
+      const next = lines.next((waiting) => mayGo(waiting) && !trust.isStruck(waiting.script)) ?? lines.next(mayGo)
       if (next === undefined) return
       void next.go()
     }
@@ -85,7 +90,11 @@ export function makePool(
         (job.timeMs ?? timeMs) + graceMs,
       )
       try {
-        const answer = await job.work((message) => thread.call(message))
+        const answer = await job.work(async (message) => {
+          const { answer, busyMs } = await thread.call(message)
+          if (busyMs > heavyMs) trust.strike(job.script, job.tenant.workspace, heavyMemoryMs)
+          return answer
+        })
         return { answer: { kind: 'answer', answer }, spent: job.exceeded(answer) }
       } catch (cause) {
         if (thread.alive) throw cause
@@ -103,7 +112,7 @@ export function makePool(
     try {
       const outcome = await onProcess(job)
       if (outcome.kind === 'answer' && !job.exceeded(outcome.answer)) trust.praise(script)
-      else trust.strike(script, tenant.workspace)
+      else trust.strike(script, tenant.workspace, memoryMs)
       return outcome
     } finally {
       if (isDoubtful) doubtful.delete(script)

@@ -1,33 +1,33 @@
-/** For how long a run beyond its limits is held against a script and, with others, against a workspace. */
-const memoryMs = 60_000
-
 /**
- * Which scripts may use all processes: those that ended well before, and did not exceed a limit in the last minute. A
- * workspace of which two scripts did so is trusted in none of its scripts for that time.
+ * Which scripts may use all processes: those that ended well before, and against which nothing is held. A workspace with
+ * something against two of its scripts is trusted in none of them.
  */
 export function makeTrust(now: () => number) {
   const good = new WeakSet<object>()
   const struck = new WeakMap<object, number>()
   const workspaces = new Map<string, { last: object; until: number; several: boolean }>()
 
+  const isStruck = (script: object) => (struck.get(script) ?? 0) > now()
+
   return {
-    hasStruck: (script: object) => (struck.get(script) ?? 0) > now(),
+    isStruck,
     isTrusted(script: object, workspace: string): boolean {
       const known = workspaces.get(workspace)
-      if (known !== undefined && known.until <= now()) workspaces.delete(workspace)
-      else if (known?.several === true) return false
-      return good.has(script) && (struck.get(script) ?? 0) <= now()
+      if (known?.several === true && known.until > now()) return false
+      return good.has(script) && !isStruck(script)
     },
-    /** It ended within its limits. */
+    /** The script ended within its limits. */
     praise: (script: object) => void good.add(script),
-    /** It exceeded a limit. */
-    strike(script: object, workspace: string): void {
-      const until = now() + memoryMs
-      struck.set(script, until)
+    /** Holds something against the script for a time. */
+    strike(script: object, workspace: string, forMs: number): void {
+      const at = now()
+      const until = at + forMs
+      struck.set(script, Math.max(until, struck.get(script) ?? 0))
       const known = workspaces.get(workspace)
-      const several = known !== undefined && known.until > now() && (known.several || known.last !== script)
-      workspaces.set(workspace, { last: script, until, several })
-      for (const [key, { until }] of workspaces) if (until <= now()) workspaces.delete(key)
+      const live = known !== undefined && known.until > at
+      const several = live && (known.several || known.last !== script)
+      workspaces.set(workspace, { last: script, until: live ? Math.max(until, known.until) : until, several })
+      for (const [key, each] of workspaces) if (each.until <= at) workspaces.delete(key)
     },
   }
 }
