@@ -35,7 +35,7 @@ export interface Thread {
 }
 
 export interface ThreadScript {
-  /** A JavaScript expression: a function `(modules, hmac) => (message) => answer` that refers to nothing outside itself. */
+  /** A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to nothing outside itself. */
   readonly text: string
   /** The packages that the function is given, in this order. */
   readonly modules: readonly string[]

@@ -48,7 +48,7 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
   const pool = makePool(() => thread(script), { size: 2, places: 258, timeMs })
 
   const run = <Answer>({ script, tenant, signal }: Runs, work: (call: Call) => Promise<Answer>, mostMs = timeMs) =>
-    pool.run<Answer>({ script, tenant, signal, timeMs: mostMs, work, exceeded: () => false })
+    pool.run<Answer>({ script, tenant, signal, timeMs: mostMs, work })
 
   return {
     async load() {

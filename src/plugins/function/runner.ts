@@ -43,7 +43,8 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
         script,
         signal,
         work: async (call) => endingOf(await call({ ...run, timeMs })),
-        exceeded: (ending) => ending.kind === 'exceeded',
+        // The memory that a run filled is not given back before long.
+        judge: (ending) => (ending.kind !== 'exceeded' ? 'well' : ending.limit === 'memory' ? 'spent' : 'exceeded'),
       })
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'busy') return 'busy'

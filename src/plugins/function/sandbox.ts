@@ -32,9 +32,7 @@ export function makeSandbox(
     return newQuickJSWASMModuleFromVariant(newVariant(variant, options))
   }
 
-  // The first instance is made before it is asked for: its time is none of a run's.
-  let instance: Promise<QuickJSWASMModule> | undefined = freshInstance()
-  instance.catch(() => undefined) // the first run is told
+  let instance: Promise<QuickJSWASMModule> | undefined
 
   return async (run) => {
     const taken = instance ?? freshInstance()

@@ -15,8 +15,8 @@ export interface Job<Answer> {
   readonly script: object
   readonly signal?: AbortSignal | undefined
   work(call: Call): Promise<Answer>
-  /** Whether the answer tells of a limit that was exceeded: the process is then ended. */
-  exceeded(answer: Answer): boolean
+  /** Whether the answer tells of a limit that was exceeded, and perhaps of a process that is better ended for it. */
+  judge?(answer: Answer): 'well' | 'exceeded' | 'spent'
   readonly timeMs?: number
 }
 
@@ -46,7 +46,7 @@ const graceMs = 50
 /** For how long a run beyond its limits is held against its script. */
 const memoryMs = 60_000
 /** A run that a processor worked on for longer is a heavy one, and that is held against its script for a moment. */
-const heavyMs = 30
+const heavyMs = 50
 const heavyMemoryMs = 2000
 
 /**
@@ -95,7 +95,7 @@ export function makePool(
           if (busyMs > heavyMs) trust.strike(job.script, job.tenant.workspace, heavyMemoryMs)
           return answer
         })
-        return { answer: { kind: 'answer', answer }, spent: job.exceeded(answer) }
+        return { answer: { kind: 'answer', answer }, spent: job.judge?.(answer) === 'spent' }
       } catch (cause) {
         if (thread.alive) throw cause
         return { answer: { kind: timedOut ? 'time' : 'ended' }, spent: true }
@@ -111,7 +111,7 @@ export function makePool(
     if (isDoubtful) doubtful.add(script)
     try {
       const outcome = await onProcess(job)
-      if (outcome.kind === 'answer' && !job.exceeded(outcome.answer)) trust.praise(script)
+      if (outcome.kind === 'answer' && (job.judge?.(outcome.answer) ?? 'well') === 'well') trust.praise(script)
       else trust.strike(script, tenant.workspace, memoryMs)
       return outcome
     } finally {
