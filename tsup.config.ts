@@ -35,7 +35,7 @@ export async function textOf(file: string): Promise<string> {
 }
 
 /** Answers `import text from './program.ts?text'`. */
-const texts: Plugin = {
+export const texts: Plugin = {
   name: 'texts',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /\?text$/ }, ({ path, resolveDir }) => ({
