@@ -1,8 +1,8 @@
 import { readdirSync } from 'node:fs'
-import { join } from 'node:path'
 
-import { build, type Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
+
+import { texts } from './test/support/texts.ts'
 
 /** What the package exports: the path in `dist` and the source of it. */
 export const entries: Readonly<Record<string, string>> = {
@@ -17,33 +17,6 @@ export const entries: Readonly<Record<string, string>> = {
   'node/index': 'adapters/node/index.ts',
   'postgres/index': 'adapters/postgres/index.ts',
   'redis/index': 'adapters/redis/index.ts',
-}
-
-/** The text of a module with all that it imports, as an expression: what a process of its own runs. */
-export async function textOf(file: string): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [file],
-    bundle: true,
-    minify: true,
-    format: 'iife',
-    globalName: 'program',
-    platform: 'neutral',
-    target: 'es2023',
-    write: false,
-  })
-  return `(() => {${outputFiles[0]!.text}return program.default})()`
-}
-
-/** Answers `import text from './program.ts?text'`. */
-export const texts: Plugin = {
-  name: 'texts',
-  setup({ onResolve, onLoad }) {
-    onResolve({ filter: /\?text$/ }, ({ path, resolveDir }) => ({
-      path: join(resolveDir, path.replace(/\?text$/, '')),
-      namespace: 'text',
-    }))
-    onLoad({ filter: /./, namespace: 'text' }, async ({ path }) => ({ contents: await textOf(path), loader: 'text' }))
-  },
 }
 
 const shared = {

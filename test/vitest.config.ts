@@ -2,7 +2,7 @@ import { fileURLToPath } from 'node:url'
 
 import { configDefaults, defineConfig } from 'vitest/config'
 
-import { textOf } from '../tsup.config.ts'
+import { textOf } from './support/texts.ts'
 
 const suffix = '?text'
 

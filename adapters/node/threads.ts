@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import { constants, setPriority } from 'node:os'
 
 import type { Thread, ThreadScript } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
@@ -94,6 +95,7 @@ function start(script: ThreadScript): ChildProcess {
     windowsHide: true,
   })
   running.add(child)
+  if (script.yields === true) yieldTo(child)
   if (!endsWithUs) {
     endsWithUs = true
     process.on('exit', () => {
@@ -101,6 +103,15 @@ function start(script: ThreadScript): ChildProcess {
     })
   }
   return child
+}
+
+/** The host and its other processes come first. */
+function yieldTo({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // A system that has no priorities, or lets nobody set them: all processes are equal there.
+  }
 }
 
 function isOneExecutable(): boolean {

@@ -41,6 +41,8 @@ export interface ThreadScript {
   readonly modules: readonly string[]
   /** The most that the JavaScript heap of the process may hold, where the runtime can bound it. */
   readonly heapBytes: number
+  /** Whether the process yields to others that want a processor, where the system can be asked for that. */
+  readonly yields?: boolean
 }
 
 /** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */

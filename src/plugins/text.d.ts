@@ -1,4 +1,4 @@
-/** The text of a module with all that it imports: an expression that is the default export of the module (`tsup.config.ts` makes it). */
+/** The text of a module with all that it imports: an expression that is the default export of the module (`test/support/texts.ts` makes it). */
 declare module '*?text' {
   const text: string
   export default text

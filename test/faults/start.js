@@ -12,6 +12,6 @@ const named = process.argv.slice(2)
 for (const name of named.length > 0 ? named : all) {
   const outfile = `${here}.build/${name}.js`
   await bundle(`${here}${name}.faults.ts`, outfile)
-  const { status } = spawnSync(process.execPath, [outfile], { stdio: 'inherit', cwd: `${here}../..` })
+  const { status } = spawnSync(process.execPath, ['--expose-gc', outfile], { stdio: 'inherit', cwd: `${here}../..` })
   if (status !== 0) process.exitCode = 1
 }

@@ -74,19 +74,19 @@ function rig({ places = 100, timeMs = 1000 } = {}) {
 }
 
 describe('the pool of processes', () => {
-  test('has two processes at most, used again after a good end', async () => {
+  test('has two processes for trusted scripts and one for the others, used again after a good end', async () => {
     const { processes, busy, run, prove } = rig()
     const script = {}
     await prove(script)
     const runs = [1, 2, 3].map(() => run(script))
     await tick()
-    expect([processes.length, busy().length]).toEqual([2, 2])
+    expect([processes.length, busy().length]).toEqual([3, 2])
     while (busy().length > 0) {
       for (const each of busy()) each.end('good')
       await tick()
     }
     expect((await Promise.all(runs)).map(({ kind }) => kind)).toEqual(['answer', 'answer', 'answer'])
-    expect(processes).toHaveLength(2)
+    expect(processes).toHaveLength(3)
   })
 
   test('a new script, and one that exceeded a limit within a minute, leave a process to the others', async () => {
@@ -192,7 +192,7 @@ describe('the pool of processes', () => {
       await tick()
     }
     await Promise.all(many)
-    expect(processes).toHaveLength(2)
+    expect(processes).toHaveLength(3)
   })
 
   test('a process is ended when its memory is spent, when it does not answer in time, and replaced', async () => {

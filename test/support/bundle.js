@@ -14,12 +14,12 @@ const options = {
 
 /** Writes the bundle of `entry` to `outfile`. */
 export async function bundle(entry, outfile) {
-  const config = `${fileURLToPath(new URL('.', import.meta.url))}.build/tsup.config-${process.pid}.js`
+  const plugin = `${fileURLToPath(new URL('.', import.meta.url))}.build/texts.js`
   await build({
     ...options,
-    entryPoints: [fileURLToPath(new URL('../../tsup.config.ts', import.meta.url))],
-    outfile: config,
+    entryPoints: [fileURLToPath(new URL('texts.ts', import.meta.url))],
+    outfile: plugin,
   })
-  const { texts } = await import(pathToFileURL(config).href)
+  const { texts } = await import(pathToFileURL(plugin).href)
   await build({ ...options, entryPoints: [entry], outfile, plugins: [texts] })
 }

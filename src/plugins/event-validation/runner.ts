@@ -45,7 +45,7 @@ const tooMuch = ': the schema asks for too much work on this document'
 
 /** In processes, killed after `timeMs`, 1000 by default. */
 export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
-  const pool = makePool(() => thread(script), { size: 2, places: 258, timeMs })
+  const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
 
   const run = <Answer>({ script, tenant, signal }: Runs, work: (call: Call) => Promise<Answer>, mostMs = timeMs) =>
     pool.run<Answer>({ script, tenant, signal, timeMs: mostMs, work })

@@ -31,7 +31,7 @@ const script: ThreadScript = { text: program, modules: [core, engine], heapBytes
 
 /** In processes, killed after `timeMs`, 1000 by default. */
 export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
-  const pool = makePool(() => thread(script), { size: 2, places: 258, timeMs })
+  const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
   return {
     async load() {
       const probe = await thread(script)

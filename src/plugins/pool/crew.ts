@@ -69,3 +69,5 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
     },
   }
 }
+
+export type Crew = ReturnType<typeof makeCrew>

@@ -1,5 +1,5 @@
 import type { Thread } from '../../contracts/platform.ts'
-import { makeCrew } from './crew.ts'
+import { type Crew, makeCrew } from './crew.ts'
 import { makeLines } from './lines.ts'
 import { makePlaces, type Tenant } from './places.ts'
 import { makeTrust } from './trust.ts'
@@ -26,7 +26,7 @@ export type Outcome<Answer> =
   | { readonly kind: 'busy' | 'time' | 'ended' }
 
 interface PoolOptions {
-  /** Processes at most. */
+  /** Processes at most for the scripts that are trusted; one more is for the others. */
   readonly size: number
   /** Runs, waiting ones included, that all tenants together may have. */
   readonly places: number
@@ -37,8 +37,8 @@ interface PoolOptions {
 interface Waiting {
   readonly tenant: Tenant
   readonly script: object
-  /** Its turn has come. */
-  go(): Promise<void>
+  /** Its turn has come, in a process of that crew. */
+  go(crew: Crew): Promise<void>
 }
 
 // The scripts stop most runs at their time by themselves. What does not end is killed this much later.
@@ -50,35 +50,35 @@ const heavyMs = 50
 const heavyMemoryMs = 2000
 
 /**
- * Gives each run a process of its own. Runs wait in turns by workspace. A script that is new, that ran long a moment
- * ago, or that exceeded a limit lately, gets one process at a time, and all such scripts together at most half of the processes, so that they never
- * stop the others.
+ * Gives each run a process of its own. Runs wait in turns by workspace. Scripts that are new, that ran long a moment ago,
+ * or that exceeded a limit lately, share one process, which yields to all others where the system can be asked for that:
+ * they never stop the others.
  */
 export function makePool(
-  start: () => Promise<Thread>,
+  start: (yields: boolean) => Promise<Thread>,
   { size, places: total, timeMs }: PoolOptions,
   now: () => number = () => performance.now(),
 ) {
-  const crew = makeCrew(start, size)
+  const trusted = makeCrew(() => start(false), size)
+  const doubtful = makeCrew(() => start(true), 1)
   const places = makePlaces(total)
   const lines = makeLines<Waiting>()
   const trust = makeTrust(now)
-  const doubtful = new Set<object>()
-  const mostDoubtful = Math.max(1, Math.floor(size / 2))
 
   const isTrusted = ({ script, tenant }: Waiting) => trust.isTrusted(script, tenant.workspace)
-  const mayGo = (waiting: Waiting) =>
-    isTrusted(waiting) || (doubtful.size < mostDoubtful && !doubtful.has(waiting.script))
+  const isNew = (waiting: Waiting) => !isTrusted(waiting) && !trust.isStruck(waiting.script)
+  const isDoubtful = (waiting: Waiting) => !isTrusted(waiting)
 
   function dispatch(): void {
-    while (crew.hasRoom()) {
-      const next = lines.next((waiting) => mayGo(waiting) && !trust.isStruck(waiting.script)) ?? lines.next(mayGo)
-      if (next === undefined) return
-      void next.go()
-    }
+    for (let next = first(trusted, isTrusted); next !== undefined; next = first(trusted, isTrusted))
+      void next.go(trusted)
+    if (!doubtful.hasRoom()) return
+    void (lines.next(isNew) ?? lines.next(isDoubtful))?.go(doubtful)
   }
 
-  async function onProcess<Answer>(job: Job<Answer>): Promise<Outcome<Answer>> {
+  const first = (crew: Crew, mayGo: (waiting: Waiting) => boolean) => (crew.hasRoom() ? lines.next(mayGo) : undefined)
+
+  async function onProcess<Answer>(job: Job<Answer>, crew: Crew): Promise<Outcome<Answer>> {
     return await crew.use<Outcome<Answer>>(async (thread) => {
       let timer: ReturnType<typeof setTimeout> | undefined
       let timedOut = false
@@ -105,18 +105,12 @@ export function makePool(
     })
   }
 
-  async function carryOut<Answer>(job: Job<Answer>): Promise<Outcome<Answer>> {
-    const { script, tenant } = job
-    const isDoubtful = !trust.isTrusted(script, tenant.workspace)
-    if (isDoubtful) doubtful.add(script)
-    try {
-      const outcome = await onProcess(job)
-      if (outcome.kind === 'answer' && (job.judge?.(outcome.answer) ?? 'well') === 'well') trust.praise(script)
-      else trust.strike(script, tenant.workspace, memoryMs)
-      return outcome
-    } finally {
-      if (isDoubtful) doubtful.delete(script)
-    }
+  async function carryOut<Answer>(job: Job<Answer>, crew: Crew): Promise<Outcome<Answer>> {
+    const outcome = await onProcess(job, crew)
+    const well = outcome.kind === 'answer' && (job.judge?.(outcome.answer) ?? 'well') === 'well'
+    if (well) trust.praise(job.script)
+    else trust.strike(job.script, job.tenant.workspace, memoryMs)
+    return outcome
   }
 
   return {
@@ -138,9 +132,9 @@ export function makePool(
         const waiting: Waiting = {
           tenant: job.tenant,
           script: job.script,
-          async go() {
+          async go(crew) {
             leave()
-            await carryOut(job).then(resolve, reject)
+            await carryOut(job, crew).then(resolve, reject)
             dispatch()
           },
         }
@@ -150,6 +144,9 @@ export function makePool(
       }).finally(giveBack)
     },
     /** Ends all processes. A later run starts new ones. */
-    close: crew.close,
+    close(): void {
+      trusted.close()
+      doubtful.close()
+    },
   }
 }
