@@ -1,7 +1,7 @@
 import type { Random } from './random.ts'
 
 /** Objects whose members a script redefines, as expressions inside the sandbox. */
-const owners = [
+export const owners = [
   'Array',
   'Array.prototype',
   'ArrayBuffer',
@@ -61,7 +61,7 @@ const answers = [
 ]
 
 /** Values that the functions of the host are called with. */
-export const values = [
+const values = [
   'undefined',
   'null',
   'NaN',
@@ -112,7 +112,7 @@ export const values = [
   'new Date(NaN)',
 ]
 
-export const calls = [
+const calls = [
   'webhookx.request.getHeader(A)',
   'webhookx.request.getHeaders(A)',
   'webhookx.request.getBody(A)',
