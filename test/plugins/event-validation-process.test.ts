@@ -26,7 +26,7 @@ async function source(schema: unknown, version = 'draft-07') {
 }
 
 const refused = async (schema: string, version = 'draft-07') =>
-  await kind.verify!({ version, schemas: { a: schema } } as never, nodePlatform, 'default')
+  await kind.verify!({ version, schemas: { a: schema }, default_schema: null } as never, nodePlatform, 'default')
 
 describe('event-validation in a process', () => {
   test('tells the reasons, of many plugins in turn', async () => {

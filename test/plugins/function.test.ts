@@ -237,10 +237,10 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     for (const wrong of ['[256]', '[-1]', '[0.5]', "['1']", '[NaN]']) {
       await expect(valueOf(`encode('hex', ${wrong})`, setup)).rejects.toThrow('integer of 0 to 255')
     }
-    for (const large of ['new Uint8Array(1048577)', 'new ArrayBuffer(1048577)', 'Array(1048577).fill(0)']) {
+    for (const large of ['new Uint8Array(1048577)', 'new ArrayBuffer(1048577)', 'Array(1048577)']) {
       await expect(valueOf(`hmac('MD5', 'k', ${large})`, setup)).rejects.toThrow('at most 1 MiB')
     }
-    expect(await valueOf("encode('hex', new Uint8Array(1048576)).length", setup)).toBe(2 ** 21)
+    expect(await valueOf("encode('hex', new Uint8Array(65536)).length", setup)).toBe(2 ** 17)
   })
 
   test('what it redefines is not what the host uses', async () => {
