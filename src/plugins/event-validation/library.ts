@@ -104,7 +104,7 @@ export function makeLibrary({ id: idKeyword, draft }: Dialect, making: Making): 
 
 /** An absolute URI without fragment, and the decoded fragment. What is no URI leads nowhere. */
 function splitUri(reference: string, base: string, making: Making): readonly [uri: string, fragment: string] {
-  spendOn(making, 'references', 20 + (reference.length + base.length) / 4)
+  spendOn(making, 'references', 20 + (reference.length + base.length) / 2)
   try {
     const url = new URL(reference, base)
     const fragment = decodeURIComponent(url.hash.slice(1))
