@@ -17,7 +17,7 @@ async function run(script: string): Promise<string> {
     const answer = await prepared.inbound!(request, inboundContext())
     return answer instanceof Response ? String(answer.status) : 'passed'
   } catch (cause) {
-    return String((cause as Error).message)
+    return (cause as Error).message
   }
 }
 const closes: (() => void)[] = []
