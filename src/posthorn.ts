@@ -77,7 +77,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
     configuration,
     gathers: platform.gathers,
     newId: idMaker(clock.now, platform.randomBytes),
-    enqueueing: (attempts) => ({ enqueue: ownQueue, wake: !hasRoom(attempts) }),
     enqueued(added) {
       if (added.length === 0) return
       const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
@@ -138,7 +137,6 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
     configuration: configurationReader({ ...outer, storage }, outer.configuration),
     gathers: false,
-    enqueueing: () => ({ enqueue: outer.ownQueue }), // no worker of this process hears of the commit
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }

@@ -22,7 +22,7 @@ export interface MemoryOptions {
 export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
   Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const changed = listeners<Change>()
-  const jobsAdded = listeners<void>()
+  const jobsAdded = listeners<'elsewhere'>()
   const messagesPut = listeners<void>()
   const limiter = memoryLimiter()
 
@@ -34,7 +34,7 @@ export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
       const { changes, jobs, messages } = base.state.news
       base.state.news = noNews()
       for (const change of changes) changed.tell(change)
-      if (jobs) jobsAdded.tell()
+      if (jobs) jobsAdded.tell('elsewhere')
       if (messages) messagesPut.tell()
     },
   }

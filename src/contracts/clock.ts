@@ -2,6 +2,11 @@
 export interface Clock {
   /** Unix milliseconds. */
   now(): number
+  /**
+   * Milliseconds since some moment in the past: the time between two moments, whatever is done to the wall clock
+   * meanwhile. Default: the runtime's monotonic clock for a `system` clock, else `now`.
+   */
+  elapsed?(): number
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls `ring` after `ms`, unless what it answers is called before. Default: made of `sleep`, which costs more. */

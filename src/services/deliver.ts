@@ -69,12 +69,11 @@ export function deliverService(ctx: Context): Deliver {
   })
 
   async function flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
-    const followUps = batch.filter(({ next }) => next !== null).length
-    const answers = await ctx.storage.attempts.settle(batch, ctx.enqueueing(followUps))
+    const answers = await ctx.storage.attempts.settle(batch, { enqueue: ctx.ownQueue })
     const next: Job[] = []
     const claims: Claim[] = []
     batch.forEach((settlement, i) => {
-      if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.next))
+      if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.workspaceId, settlement.next))
       if (!ctx.ownQueue && settlement.claim !== null) claims.push(settlement.claim)
     })
     if (next.length > 0) ctx.enqueued(next)

@@ -53,9 +53,10 @@ export function ingestService(ctx: Context): Ingest {
   const unique: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
 
   async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
-    const planned = entries.reduce((count, { attempts }) => count + attempts.length, 0)
-    const answers = await ctx.storage.events.ingest(entries, ctx.enqueueing(planned))
-    const jobs = entries.flatMap((entry, i) => (answers[i]!.kind === 'stored' ? entry.attempts.map(jobOf) : []))
+    const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
+      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
+    )
     if (jobs.length > 0) ctx.enqueued(jobs)
     return answers
   }
@@ -145,6 +146,6 @@ function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
 }
 
 /** The pointer that the queue holds of an attempt. */
-export function jobOf(attempt: NewAttempt): Job {
-  return { id: attempt.id, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
+export function jobOf(workspaceId: string, attempt: NewAttempt): Job {
+  return { id: attempt.id, workspace: workspaceId, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
 }
