@@ -104,7 +104,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
       return numberOrNull(row!['next_at']) // an aggregate is one row
     },
 
-    ...(ear && { onAdded: (wake) => ear.on((news) => news === 'jobs' && wake()) }),
+    ...(ear && { onAdded: (wake) => ear.on((news, where) => news === 'jobs' && wake(where)) }),
   }
 }
 
