@@ -19,16 +19,18 @@ export function repairer(db: Database): (now: number) => Promise<void> {
 async function repair({ run, t }: Database): Promise<void> {
   await run(sql`
     with named as (
-      update ${t.groups} g set workspace = coalesce(
-        (select w.id from ${t.endpoints} e join ${t.workspaces} w on w.key = e.workspace where e.id = g.id), '')
-      where id = any(array(select id from ${t.groups} where workspace is null order by id for update skip locked))
-      returning workspace, ready_at
+      update ${t.groups} g set workspace = w.id
+      from ${t.endpoints} e join ${t.workspaces} w on w.key = e.workspace
+      where e.id = g.id and g.id = any(array(
+        select id from ${t.groups} where coalesce(workspace, '') = '' order by id for update skip locked
+      ))
+      returning g.workspace, g.ready_at
     ),
     earliest as (
       select workspace, min(ready_at) as ready_at
       from (
         select workspace, ready_at from named
-        union all select workspace, ready_at from ${t.groups} where workspace is not null
+        union all select coalesce(workspace, ''), ready_at from ${t.groups}
       ) g
       where ready_at is not null group by workspace
     )

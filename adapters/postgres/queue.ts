@@ -1,5 +1,5 @@
 import type { Claim, Queue } from '../../src/contracts/queue.ts'
-import { claim } from './claim.ts'
+import { claimer } from './claim.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
 import { repairer } from './lines.ts'
 import { type Sql, sql } from './sql.ts'
@@ -9,6 +9,7 @@ import type { Announce, Ear } from './wake.ts'
 export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {
   const { run, t } = db
   const repaired = repairer(db)
+  const claim = claimer(db)
   return {
     async add(jobs) {
       if (jobs.length === 0) return
@@ -30,8 +31,9 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
     },
 
     async claim(options) {
+      if (options.limit <= 0) return []
       await repaired(options.now)
-      const claims = await claim(db, options)
+      const claims = await claim(options)
       db.passed(claims.length)
       return claims
     },
