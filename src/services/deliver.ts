@@ -47,8 +47,8 @@ export interface Deliver {
 export interface Sent {
   readonly outcome: Outcome
   readonly startedAt: number
-  /** Whether the endpoint did not answer in time or could not be reached. */
-  readonly unresponsive: boolean
+  /** Whether the endpoint timed out, could not be reached, or did not end its answer in time. */
+  readonly slow: boolean
 }
 
 /** Makes attempts: load, send, settle. Whoever calls it decides when, and holds the job meanwhile. */
@@ -101,7 +101,7 @@ export function deliverService(ctx: Context): Deliver {
   function attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
     const startedAt = ctx.clock.now()
     const { delivery, endpoint } = loaded
-    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, unresponsive: false })
+    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, slow: false })
     if (endpoint === null) return ended({ kind: 'endpoint_gone' })
     if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return ended({ kind: 'event_gone' })
@@ -144,7 +144,7 @@ export function deliverService(ctx: Context): Deliver {
       const message = pluginMessage(cause)
       ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: loaded.delivery.attempt.id })
       ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
-      return { outcome: { kind: 'plugin_error', message }, startedAt, unresponsive: false }
+      return { outcome: { kind: 'plugin_error', message }, startedAt, slow: false }
     }
 
     const sentAt = ctx.clock.now()
@@ -162,7 +162,7 @@ export function deliverService(ctx: Context): Deliver {
     return {
       outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
       startedAt: sentAt,
-      unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
+      slow: isSlow(reply),
     }
   }
 
@@ -260,6 +260,14 @@ export function deliverService(ctx: Context): Deliver {
     idle: () => settlements.idle(),
     waiting: () => settlements.waiting(),
   }
+}
+
+function isSlow(reply: Reply): boolean {
+  if (reply.kind === 'response') {
+    const { ended }: { readonly ended?: boolean } = reply // a client of the host's own may not say
+    return ended === false
+  }
+  return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }
 
 function pluginMessage(cause: unknown): string {

@@ -231,7 +231,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
     } catch (cause) {
       ctx.log.error(`attempt ${one.id} broke off`, { cause })
     }
-    if (sent !== null && trusted.judge(one.group, sent.unresponsive, ctx.clock.now())) {
+    if (sent !== null && trusted.judge(one.group, sent.slow, ctx.clock.now())) {
       if (!ringForNext()) jobs.ring()
     }
     vacate(one)
@@ -246,7 +246,7 @@ export function dispatch(ctx: Context, deliver: Deliver, jobs: Bell): Dispatch {
       try {
         const { status } = await deliver.settle(loaded, sent, claim, {
           retries: true,
-          lingers: paced && sent.unresponsive && !closing,
+          lingers: paced && sent.slow && !closing,
         })
         if (status === 'SUCCESSFUL') ended.delivered++
         else if (status === 'FAILED') ended.failed++
