@@ -263,10 +263,7 @@ export function deliverService(ctx: Context): Deliver {
 }
 
 function isSlow(reply: Reply): boolean {
-  if (reply.kind === 'response') {
-    const { ended }: { readonly ended?: boolean } = reply // a client of the host's own may not say
-    return ended === false
-  }
+  if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the host's own may not say
   return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }
 
