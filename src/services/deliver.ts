@@ -178,7 +178,7 @@ export function deliverService(ctx: Context): Deliver {
     return {
       outcome: outcomeOf(reply, recordRequest(request, event), latency),
       startedAt: sentAt,
-      slow: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
+      slow: isSlow(reply),
     }
   }
 
@@ -287,6 +287,11 @@ export function deliverService(ctx: Context): Deliver {
     giveUp: () => settlements.giveUp(),
     waiting: () => settlements.waiting(),
   }
+}
+
+function isSlow(reply: Reply): boolean {
+  if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the host's own may not say
+  return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }
 
 function pluginMessage(cause: unknown): string {

@@ -93,7 +93,7 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
       send.status = plan.status
       if (plan.retryAfterSeconds !== null) send.pauseUntil = send.endedAt + plan.retryAfterSeconds * 1000
       const headers = plan.retryAfterSeconds === null ? {} : { 'retry-after': String(plan.retryAfterSeconds) }
-      return { kind: 'response', status: plan.status, headers, body: '' }
+      return { kind: 'response', status: plan.status, headers, body: '', ended: true }
     },
   }
 
