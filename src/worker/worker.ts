@@ -35,6 +35,12 @@ export interface Worker {
   drain(options?: { until?: number }): Promise<void>
 }
 
+/** A clock that is told to go on: see `FakeClock`. */
+export interface Movable {
+  advance(ms: number): Promise<void>
+  skip?(ms: number): boolean
+}
+
 /** What the worker works with. */
 export interface Needs {
   readonly ctx: Context
@@ -45,8 +51,8 @@ export interface Needs {
   readonly jobs: Wakeup
   /** Forgets what changed elsewhere. */
   changed(change: Change): void
-  /** Moves a fake clock on. */
-  readonly advance?: ((ms: number) => Promise<void>) | undefined
+  /** What moves time on, where the clock is a fake one. */
+  readonly time?: Movable | undefined
 }
 
 /** What a start has opened. */
