@@ -16,7 +16,7 @@ export interface Passes {
   drain(options?: { until?: number }): Promise<void>
 }
 
-export function passes(needs: Needs, { delivering, sweeper, consume, tending }: Parts): Passes {
+export function passes(needs: Needs, { delivering, held, sweeper, consume, tending }: Parts): Passes {
   const { ctx, ingest, background, time } = needs
 
   async function tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
@@ -28,8 +28,8 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
     while ((await consume.batch()) > 0 && isInTime());
     await background.idle()
     await claimAll(isInTime)
-    while (delivering.held() > 0) {
-      await untilFewer(delivering.held())
+    while (held.size > 0) {
+      await untilFewer(held.size)
       await background.idle()
       await claimAll(isInTime)
     }
@@ -46,12 +46,12 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
   }
 
   /** Waits for a hold to end, and lengthens the others meanwhile. */
-  async function untilFewer(held: number): Promise<void> {
+  async function untilFewer(count: number): Promise<void> {
     const since = ctx.clock.elapsed()
-    while (delivering.held() >= held) {
-      await delivering.letGo(lengthenEveryMs)
+    while (held.size >= count) {
+      await held.untilFewer(lengthenEveryMs)
       if (ctx.clock.elapsed() - since >= lengthenEveryMs) {
-        await delivering.lengthen()
+        await held.lengthen()
         return
       }
     }
