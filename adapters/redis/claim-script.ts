@@ -35,61 +35,65 @@ local function takeOver()
 end
 if isMixed() then takeOver() end
 placeAll(touched)
-touched, changed = {}, {}
 `
 
 /**
- * The due jobs of a workspace, one after the other: `advance` brings the next one forward, read in parts that grow. Heads
- * that are out of date are noted, and left where they are until all is read.
+ * The due jobs of a workspace, one after the other: `advance` brings the next one forward, read in parts that grow. Of
+ * heads and of a group's jobs one more is read than is offered, so that what comes after those taken is known. Heads that
+ * are out of date are noted, and left where they are until all is read.
  */
 const offers = `
 local stale, staleCount = {}, 0
 
--- The part of a group that is offered: its jobs as read so far, id and due time of each.
 local function openGroup(offer, head)
-  local group = string.sub(head, string.find(head, ' ', 1, true) + 1)
-  local room = cap - (groupsInUse[group] or 0)
-  if room <= 0 or closed[group] then return end
-  local key, size = queue .. 'group:' .. group, math.min(room, offer.size)
-  local jobs = redis.call('ZRANGEBYSCORE', key, '-inf', now, 'WITHSCORES', 'LIMIT', 0, size)
-  local id = string.sub(head, 1, #head - #group - 1)
+  local name = string.sub(head, string.find(head, ' ', 1, true) + 1)
+  local room = cap - (groupsInUse[name] or 0)
+  if room <= 0 or closed[name] then return end
+  local key, wanted = queue .. 'group:' .. name, math.min(room, offer.size) + 1
+  local jobs = redis.call('ZRANGE', key, 0, wanted - 1, 'WITHSCORES')
+  local id = string.sub(head, 1, #head - #name - 1)
   if jobs[1] ~= id then
-    stale[group] = { workspace = offer.workspace, head = id }
+    stale[name] = { offer = offer, head = id }
     staleCount = staleCount + 1
   end
-  if #jobs == 0 or (isMixed() and redis.call('ZSCORE', queue .. 'paused', group)) then return end
-  return { name = group, key = key, workspace = offer.workspace, head = id, jobs = jobs, read = size, room = room, taken = 0 }
+  if isMixed() and redis.call('ZSCORE', queue .. 'paused', name) then return end
+  return { name = name, key = key, offer = offer, head = id, jobs = jobs, wanted = wanted, room = room, taken = 0 }
 end
 
--- Whether there is a next job; then it is the one at offer.at of offer.group.jobs.
+-- Whether the group offers its job of this number.
+local function offersJob(group, number)
+  if number > group.room then return false end
+  if number == group.wanted and group.jobs[2 * number] then
+    group.offer.size = group.offer.size * 2
+    group.wanted = math.min(group.room, number - 1 + group.offer.size) + 1
+    local jobs = redis.call('ZRANGE', group.key, number, group.wanted - 1, 'WITHSCORES')
+    for _, value in ipairs(jobs) do group.jobs[#group.jobs + 1] = value end
+  end
+  local due = group.jobs[2 * number]
+  return due and tonumber(due) <= time
+end
+
+local function readHeads(offer)
+  local from = #offer.heads / 2
+  if from < offer.wanted then return end
+  offer.wanted = from + math.min(offer.size, from == 0 and 16 or 3 * from, 250) + 1
+  local heads = redis.call('ZRANGE', queue .. 'line:' .. offer.workspace, from, offer.wanted - 1, 'WITHSCORES')
+  for _, value in ipairs(heads) do offer.heads[#offer.heads + 1] = value end
+end
+
+-- Whether there is a next job; then it is that of offer.number in offer.group.
 local function advance(offer)
-  local group = offer.group
-  if group then
-    offer.at = offer.at + 2
-    if not group.jobs[offer.at] and #group.jobs == group.read * 2 and group.read < group.room then
-      offer.size = offer.size * 2
-      local size = math.min(group.room - group.read, offer.size)
-      local jobs = redis.call('ZRANGEBYSCORE', group.key, '-inf', now, 'WITHSCORES', 'LIMIT', group.read, size)
-      for _, value in ipairs(jobs) do group.jobs[#group.jobs + 1] = value end
-      group.read = group.read + size
-    end
-    if group.jobs[offer.at] then return true end
+  if offer.group then
+    offer.number = offer.number + 1
+    if offersJob(offer.group, offer.number) then return true end
   end
   while staleCount < 250 do
-    local head = offer.heads[offer.step]
-    if not head then
-      if #offer.heads < offer.wanted then return false end
-      offer.from = offer.from + #offer.heads
-      if offer.from > 0 then offer.size = offer.size * 2 end
-      offer.wanted = math.min(offer.size, 250)
-      offer.heads = redis.call('ZRANGEBYSCORE', queue .. 'line:' .. offer.workspace, '-inf', now, 'LIMIT', offer.from, offer.wanted)
-      offer.step = 1
-      if #offer.heads == 0 then return false end
-      head = offer.heads[1]
-    end
     offer.step = offer.step + 1
-    offer.group, offer.at = openGroup(offer, head), 1
-    if offer.group then return true end
+    if offer.step >= offer.wanted then readHeads(offer) end
+    local due = offer.heads[2 * offer.step]
+    if not due or tonumber(due) > time then return false end
+    offer.group, offer.number = openGroup(offer, offer.heads[2 * offer.step - 1]), 1
+    if offer.group and offersJob(offer.group, 1) then return true end
   end
   more = true
   return false
@@ -105,24 +109,26 @@ local found, settled, from, inOrder = {}, 0, 0, true
 while settled < limit and staleCount < 250 do
   local wanted = math.min(limit - settled, 250)
   local lines = redis.call('ZRANGEBYSCORE', queue .. 'lines', '-inf', now, 'WITHSCORES', 'LIMIT', from, wanted)
-  for i = 1, #lines, 2 do
-    local workspace = lines[i]
-    local size = math.ceil(limit / (from + #lines / 2))
-    local offer = { workspace = workspace, heads = {}, wanted = 0, from = 0, step = 1, size = size }
+  local names = {}
+  for i = 1, #lines, 2 do names[#names + 1] = lines[i] end
+  local served = #names > 0 and redis.call('ZMSCORE', queue .. 'served', unpack(names))
+  local size = math.ceil(limit / math.max(1, from + #names))
+  for i, workspace in ipairs(names) do
+    local offer = { workspace = workspace, heads = {}, wanted = 0, step = 0, size = size }
     if advance(offer) then
-      local used = workspacesInUse[workspace] or 0
+      local used, earliest = workspacesInUse[workspace] or 0, tonumber(lines[2 * i])
       local due = tonumber(offer.group.jobs[2])
-      offer.turn = math.max(due, tonumber(redis.call('ZSCORE', queue .. 'served', workspace) or due))
+      offer.turn = math.max(due, tonumber(served[i] or due))
       offer.level = used + 1
-      offer.isExact = offer.turn == tonumber(lines[i + 1])
+      offer.isExact = offer.turn == earliest
       found[#found + 1] = offer
       offer.rank = #found
       inOrder = inOrder and offer.isExact
-      if used == 0 and offer.turn <= tonumber(lines[i + 1]) then settled = settled + 1 end
+      if used == 0 and offer.turn <= earliest then settled = settled + 1 end
     end
   end
-  from = from + #lines / 2
-  if #lines < wanted * 2 then break end
+  from = from + #names
+  if #names < wanted then break end
 end
 
 -- Lua compares texts by the server's locale, Redis by their bytes.
@@ -156,7 +162,7 @@ local function take(offer)
   local group = offer.group
   if group.taken == 0 then groups[#groups + 1] = group end
   group.taken = group.taken + 1
-  taken[#taken + 1] = { id = group.jobs[offer.at], due = group.jobs[offer.at + 1], group = group }
+  taken[#taken + 1] = { id = group.jobs[2 * offer.number - 1], due = group.jobs[2 * offer.number], group = group }
 end
 
 local function mayTake(level)
@@ -184,65 +190,93 @@ end
 
 /** Holds what was taken, and files groups and lines anew. */
 const holding = `
-local reply, jobs, holds, serving = { '' }, {}, {}, {}
+local reply, jobs, holds, serving, isServing = { '' }, {}, {}, {}, {}
 for _, job in ipairs(taken) do
-  local group = job.group
+  local name, workspace = job.group.name, job.group.offer.workspace
   jobs[#jobs + 1] = job.id
-  jobs[#jobs + 1] = job.due .. ' ' .. token .. '/' .. group.workspace .. ' ' .. group.name
+  jobs[#jobs + 1] = job.due .. ' ' .. token .. '/' .. workspace .. ' ' .. name
   holds[#holds + 1] = lease
   holds[#holds + 1] = job.id
-  reply[#reply + 1] = job.id
-  reply[#reply + 1] = group.workspace
-  reply[#reply + 1] = group.name
-  reply[#reply + 1] = job.due
+  for _, value in ipairs({ job.id, workspace, name, job.due }) do reply[#reply + 1] = value end
+  if not isServing[workspace] then
+    isServing[workspace] = true
+    serving[#serving + 1] = now
+    serving[#serving + 1] = workspace
+  end
 end
 if #taken > 0 then
   redis.call('HSET', queue .. 'jobs', unpack(jobs))
   redis.call('ZADD', queue .. 'held', unpack(holds))
-  local isServing = {}
-  for _, group in ipairs(groups) do
-    redis.call('ZREMRANGEBYRANK', group.key, 0, group.taken - 1)
-    if not isServing[group.workspace] then
-      isServing[group.workspace] = true
-      serving[#serving + 1] = now
-      serving[#serving + 1] = group.workspace
-    end
-  end
   redis.call('ZADD', queue .. 'served', unpack(serving))
-  local hourAgo = string.format('%.0f', now - 3600000)
+end
+-- One claim of sixteen forgets who was served an hour ago.
+if string.sub(token, 1, 1) == '0' then
+  local hourAgo = string.format('%.0f', time - 3600000)
   local old = redis.call('ZRANGEBYSCORE', queue .. 'served', '-inf', hourAgo, 'LIMIT', 0, 250)
   if #old > 0 then redis.call('ZREM', queue .. 'served', unpack(old)) end
 end
-for name, group in pairs(stale) do
-  redis.call('ZREM', queue .. 'line:' .. group.workspace, group.head .. ' ' .. name)
-  if redis.call('HGET', queue .. 'places', name) == '+' .. group.workspace .. ' ' .. group.head then
+
+-- When the first head of a line falls due. It is known where a head is left of those that were read, or all were read.
+local function firstDue(offer, gone, earliest)
+  for i = 1, #offer.heads, 2 do
+    if not gone[offer.heads[i]] then
+      local due = offer.heads[i + 1]
+      return true, earliest and tonumber(earliest) < tonumber(due) and earliest or due
+    end
+  end
+  return #offer.heads / 2 < offer.wanted, earliest
+end
+
+local served, gone, earliest, names = {}, {}, {}, {}
+for _, group in ipairs(groups) do
+  local offer, job, due = group.offer, group.jobs[2 * group.taken + 1], group.jobs[2 * group.taken + 2]
+  redis.call('ZREMRANGEBYRANK', group.key, 0, group.taken - 1)
+  names[#names + 1] = group.name
+  if not stale[group.name] then
+    local workspace = offer.workspace ~= '' and offer.workspace or nil
+    file(group.name, '+' .. offer.workspace .. ' ' .. group.head, job, due, false, workspace)
+    served[offer.workspace] = offer
+    gone[group.head .. ' ' .. group.name] = true
+    if due and not (earliest[offer] and tonumber(earliest[offer]) < tonumber(due)) then earliest[offer] = due end
+  end
+end
+if #names > 0 and isMixed() then dropOldHeads(names) end
+for workspace, offer in pairs(served) do
+  local isKnown, due = firstDue(offer, gone, earliest[offer])
+  if isKnown and workspace ~= '' then
+    changed[workspace] = nil
+    fileLine(workspace, due, now)
+  end
+end
+writeAll()
+
+touched = {}
+for name, each in pairs(stale) do
+  local workspace = each.offer.workspace
+  redis.call('ZREM', queue .. 'line:' .. workspace, each.head .. ' ' .. name)
+  if redis.call('HGET', queue .. 'places', name) == '+' .. workspace .. ' ' .. each.head then
     redis.call('HDEL', queue .. 'places', name)
   end
-  changed[group.workspace] = true
-  place(name, group.workspace ~= '' and group.workspace or nil)
+  changed[workspace] = true
+  touched[name] = workspace ~= '' and workspace
 end
-for _, group in ipairs(groups) do
-  if not stale[group.name] then place(group.name, group.workspace, '+' .. group.workspace .. ' ' .. group.head) end
-end
-placeLines()
+placeAll(touched)
 reply[1] = more and 'more' or ''
 return reply`
 
 /**
  * A claim: see `Queue.claim`. What it reads is bounded by the limit and by what the caller names.
  *
- * ARGV: limit, free, cap, now, end of the lease, token, and as JSON: groups that give nothing, slots in use by group and by
- * workspace (both name and number in turn). Answers "more" where heads were left for another run, or '', then id,
+ * ARGV: limit, free, cap, now, end of the lease, token, and as JSON three lists: groups that give nothing, slots in use by
+ * group and by workspace (both name and number in turn). Answers "more" where heads were left for another run, or '', then id,
  * workspace, group, due_at of each job.
  */
 export const claimScript = `${queueFunctions}
 local limit, free, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
-local now, lease, token = ARGV[4], ARGV[5], ARGV[6]
+local now, time, lease, token = ARGV[4], tonumber(ARGV[4]), ARGV[5], ARGV[6]
 local closed, groupsInUse, workspacesInUse = {}, {}, {}
-for _, group in ipairs(cjson.decode(ARGV[7])) do closed[group] = true end
-local function countFrom(list, counts)
-  for i = 1, #list, 2 do counts[list[i]] = list[i + 1] end
-end
-countFrom(cjson.decode(ARGV[8]), groupsInUse)
-countFrom(cjson.decode(ARGV[9]), workspacesInUse)
+local told = cjson.decode(ARGV[7])
+for _, group in ipairs(told[1]) do closed[group] = true end
+for i = 1, #told[2], 2 do groupsInUse[told[2][i]] = told[2][i + 1] end
+for i = 1, #told[3], 2 do workspacesInUse[told[3][i]] = told[3][i + 1] end
 ${arrivals}${offers}${turns}${choice}${holding}`

@@ -26,7 +26,7 @@ export async function claimJobs(
       now,
       now + leaseMs,
       random,
-      ...slotArguments(inUse, cap, leaveOut),
+      slotArgument(inUse, cap, leaveOut),
     ])
     const taken: Claim[] = []
     for (let i = 0; i < fields.length; i += 4) {
@@ -40,15 +40,15 @@ export async function claimJobs(
   return claims
 }
 
-/** Groups that give nothing, then slots in use by group and by workspace, each as JSON. */
-function slotArguments(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<string>): string[] {
+/** Groups that give nothing, then slots in use by group and by workspace. */
+function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<string>): string {
   const closed = [...leaveOut]
   const groups: (string | number)[] = []
   for (const [group, used] of busy.groups) {
     if (used >= cap) closed.push(group)
     else groups.push(group, used)
   }
-  return [JSON.stringify(closed), JSON.stringify(groups), JSON.stringify([...busy.workspaces].flat())]
+  return JSON.stringify([closed, groups, [...busy.workspaces].flat()])
 }
 
 function withTaken(busy: SlotsInUse, taken: readonly Claim[]): SlotsInUse {

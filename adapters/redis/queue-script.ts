@@ -57,12 +57,30 @@ local function workspaceOf(id)
   return room and redis.call('HGET', KEYS[1] .. ':room:' .. room, 'id') or ''
 end
 
-local function dropOldHead(group)
-  local head = redis.call('HGET', queue .. 'heads', group)
-  if not head then return end
-  redis.call('ZREM', queue .. 'ready', head)
-  redis.call('ZREM', queue .. 'blocked', head)
-  redis.call('HDEL', queue .. 'heads', group)
+local function dropOldHeads(groups)
+  local heads, found = {}, {}
+  for i, head in ipairs(redis.call('HMGET', queue .. 'heads', unpack(groups))) do
+    if head then
+      heads[#heads + 1] = head
+      found[#found + 1] = groups[i]
+    end
+  end
+  if #heads == 0 then return end
+  redis.call('ZREM', queue .. 'ready', unpack(heads))
+  redis.call('ZREM', queue .. 'blocked', unpack(heads))
+  redis.call('HDEL', queue .. 'heads', unpack(found))
+end
+
+-- What is to be written, gathered so that each key is written once: members of sorted sets by key, and fields of places.
+local leaving, coming, left, filed = {}, {}, {}, {}
+
+local function gather(lists, key, ...)
+  local list = lists[key]
+  if not list then
+    list = {}
+    lists[key] = list
+  end
+  for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
 local function indexOf(mark, workspace)
@@ -71,50 +89,71 @@ local function indexOf(mark, workspace)
   return queue .. 'line:' .. workspace
 end
 
--- Files a group under its first waiting job. The workspace and where the group stood are given where they are known; a
--- group whose place is given is not paused.
-local function place(group, workspace, before)
-  if isMixed() then dropOldHead(group) end
+-- Files a group, which stood at "before", under its first waiting job, if there is one.
+local function file(group, before, job, due, isPaused, workspace)
   local mark, found, head
-  local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
-  local isPaused = not before and redis.call('ZSCORE', queue .. 'paused', group)
-  before = before or redis.call('HGET', queue .. 'places', group)
   if before then mark, found, head = string.match(before, '^([+-])(%S*) (%S+)$') end
-  local job, after = first[1], nil
   if job then
     workspace = found and found ~= '' and found or workspace or workspaceOf(job)
-    after = (isPaused and '-' or '+') .. workspace .. ' ' .. job
+    local at = isPaused and '-' or '+'
+    local after = at .. workspace .. ' ' .. job
     if after == before then return end
-  end
-  if before then redis.call('ZREM', indexOf(mark, found), head .. ' ' .. group) end
-  if after then
-    redis.call('ZADD', indexOf(isPaused and '-' or '+', workspace), first[2], job .. ' ' .. group)
-    redis.call('HSET', queue .. 'places', group, after)
+    gather(coming, indexOf(at, workspace), due, job .. ' ' .. group)
+    filed[#filed + 1] = group
+    filed[#filed + 1] = after
   elseif before then
-    redis.call('HDEL', queue .. 'places', group)
+    left[#left + 1] = group
+  end
+  if before then gather(leaving, indexOf(mark, found), head .. ' ' .. group) end
+end
+
+-- Files a line, whose first head fell due then, under its next turn.
+local function fileLine(workspace, due, served)
+  if due then
+    gather(coming, queue .. 'lines', served and tonumber(served) > tonumber(due) and served or due, workspace)
+    gather(coming, queue .. 'oldest', due, workspace)
+  else
+    gather(leaving, queue .. 'lines', workspace)
+    gather(leaving, queue .. 'oldest', workspace)
   end
 end
 
--- Files the lines that changed under their next turns.
-local function placeLines()
-  for workspace in pairs(changed) do
-    local first = redis.call('ZRANGE', queue .. 'line:' .. workspace, 0, 0, 'WITHSCORES')[2]
-    if first then
-      local served = redis.call('ZSCORE', queue .. 'served', workspace)
-      local turn = served and tonumber(served) > tonumber(first) and served or first
-      redis.call('ZADD', queue .. 'lines', turn, workspace)
-      redis.call('ZADD', queue .. 'oldest', first, workspace)
-    else
-      redis.call('ZREM', queue .. 'lines', workspace)
-      redis.call('ZREM', queue .. 'oldest', workspace)
-    end
-  end
+local function write()
+  for key, members in pairs(leaving) do redis.call('ZREM', key, unpack(members)) end
+  for key, members in pairs(coming) do redis.call('ZADD', key, unpack(members)) end
+  if #left > 0 then redis.call('HDEL', queue .. 'places', unpack(left)) end
+  if #filed > 0 then redis.call('HSET', queue .. 'places', unpack(filed)) end
+  leaving, coming, left, filed = {}, {}, {}, {}
 end
 
--- Groups that changed, each with its workspace, or false where the workspace is not known.
+-- Writes what groups changed, then files the lines that changed by it.
+local function writeAll()
+  write()
+  local workspaces = {}
+  for workspace in pairs(changed) do workspaces[#workspaces + 1] = workspace end
+  if #workspaces == 0 then return end
+  local served = redis.call('ZMSCORE', queue .. 'served', unpack(workspaces))
+  for i, workspace in ipairs(workspaces) do
+    local first = redis.call('ZRANGE', queue .. 'line:' .. workspace, 0, 0, 'WITHSCORES')
+    fileLine(workspace, first[2], served[i])
+  end
+  changed = {}
+  write()
+end
+
+-- Files groups that changed, each with its workspace, or false where the workspace is not known.
 local function placeAll(touched)
-  for group, workspace in pairs(touched) do place(group, workspace or nil) end
-  placeLines()
+  local groups = {}
+  for group in pairs(touched) do groups[#groups + 1] = group end
+  if #groups == 0 then return end
+  if isMixed() then dropOldHeads(groups) end
+  local before = redis.call('HMGET', queue .. 'places', unpack(groups))
+  local pauses = redis.call('ZMSCORE', queue .. 'paused', unpack(groups))
+  for i, group in ipairs(groups) do
+    local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
+    file(group, before[i], first[1], first[2], pauses[i], touched[group])
+  end
+  writeAll()
 end
 
 -- Answers whether the job is new. A job already known still tells the workspace of its group.
