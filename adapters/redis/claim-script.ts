@@ -57,7 +57,10 @@ local function openGroup(offer, head)
     staleCount = staleCount + 1
   end
   if isMixed() and redis.call('ZSCORE', queue .. 'paused', name) then return end
-  return { name = name, key = key, offer = offer, head = id, jobs = jobs, wanted = wanted, room = room, taken = 0 }
+  return {
+    name = name, key = key, offer = offer, head = id, jobs = jobs, wanted = wanted, room = room, taken = 0,
+    value = ' ' .. token .. '/' .. offer.workspace .. ' ' .. name,
+  }
 end
 
 -- Whether the group offers its job of this number.
@@ -149,25 +152,53 @@ if not inOrder then
 end
 `
 
-/** Takes level by level. Of a level, workspaces that were served already and those that begin there come by their turns. */
+/**
+ * Takes level by level. Of a level, workspaces that were served already and those that begin there come by their turns.
+ * One that is left alone needs no more turns.
+ */
 const choice = `
-local taken, groups, beginning = {}, {}, {}
+local count, groups, beginning = 0, {}, {}
+local reply, run, runAt, jobs, holds, serving = { '' }, nil, nil, {}, {}, {}
 for _, offer in ipairs(found) do
   local level = beginning[offer.level] or {}
   level[#level + 1] = offer
   beginning[offer.level] = level
 end
 
+-- The reply holds runs of jobs of one group: its workspace, its name, how many, then id and due time of each.
+local function endRun()
+  if run then reply[runAt] = tostring((#reply - runAt) / 2) end
+end
+
 local function take(offer)
   local group = offer.group
+  local id, due = group.jobs[2 * offer.number - 1], group.jobs[2 * offer.number]
   if group.taken == 0 then groups[#groups + 1] = group end
+  if group ~= run then
+    endRun()
+    reply[#reply + 1] = offer.workspace
+    reply[#reply + 1] = group.name
+    reply[#reply + 1] = ''
+    run, runAt = group, #reply
+  end
+  reply[#reply + 1] = id
+  reply[#reply + 1] = due
+  jobs[#jobs + 1] = id
+  jobs[#jobs + 1] = due .. group.value
+  holds[#holds + 1] = lease
+  holds[#holds + 1] = id
   group.taken = group.taken + 1
-  taken[#taken + 1] = { id = group.jobs[2 * offer.number - 1], due = group.jobs[2 * offer.number], group = group }
+  count = count + 1
+  if not offer.isServed then
+    offer.isServed = true
+    serving[#serving + 1] = now
+    serving[#serving + 1] = offer.workspace
+  end
 end
 
 local function mayTake(level)
-  local left = free - #taken
-  return #taken < limit and left > 0 and level <= math.max(1, ${shareFactor} * left)
+  local left = free - count
+  return count < limit and left > 0 and (level == 1 or level <= ${shareFactor} * left)
 end
 
 local level, open, waiting = 1, {}, #found
@@ -177,6 +208,13 @@ while (#open > 0 or waiting > 0) and mayTake(level) do
     local isMerged = #open > 0
     for _, offer in ipairs(beginning[level]) do open[#open + 1] = offer end
     if isMerged then table.sort(open, function(a, b) return a.rank < b.rank end) end
+  end
+  if #open == 1 and waiting == 0 then
+    repeat
+      take(open[1])
+      level = level + 1
+    until not advance(open[1]) or not mayTake(level)
+    break
   end
   local rest = {}
   for _, offer in ipairs(open) do
@@ -190,21 +228,7 @@ end
 
 /** Holds what was taken, and files groups and lines anew. */
 const holding = `
-local reply, jobs, holds, serving, isServing = { '' }, {}, {}, {}, {}
-for _, job in ipairs(taken) do
-  local name, workspace = job.group.name, job.group.offer.workspace
-  jobs[#jobs + 1] = job.id
-  jobs[#jobs + 1] = job.due .. ' ' .. token .. '/' .. workspace .. ' ' .. name
-  holds[#holds + 1] = lease
-  holds[#holds + 1] = job.id
-  for _, value in ipairs({ job.id, workspace, name, job.due }) do reply[#reply + 1] = value end
-  if not isServing[workspace] then
-    isServing[workspace] = true
-    serving[#serving + 1] = now
-    serving[#serving + 1] = workspace
-  end
-end
-if #taken > 0 then
+if count > 0 then
   redis.call('HSET', queue .. 'jobs', unpack(jobs))
   redis.call('ZADD', queue .. 'held', unpack(holds))
   redis.call('ZADD', queue .. 'served', unpack(serving))
@@ -227,6 +251,7 @@ local function firstDue(offer, gone, earliest)
   return #offer.heads / 2 < offer.wanted, earliest
 end
 
+endRun()
 local served, gone, earliest, names = {}, {}, {}, {}
 for _, group in ipairs(groups) do
   local offer, job, due = group.offer, group.jobs[2 * group.taken + 1], group.jobs[2 * group.taken + 2]
@@ -268,8 +293,8 @@ return reply`
  * A claim: see `Queue.claim`. What it reads is bounded by the limit and by what the caller names.
  *
  * ARGV: limit, free, cap, now, end of the lease, token, and as JSON three lists: groups that give nothing, slots in use by
- * group and by workspace (both name and number in turn). Answers "more" where heads were left for another run, or '', then id,
- * workspace, group, due_at of each job.
+ * group and by workspace (both name and number in turn). Answers "more" where heads were left for another run, or '', then of
+ * consecutive jobs of a group workspace, group, how many, and id and due_at of each.
  */
 export const claimScript = `${queueFunctions}
 local limit, free, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])

@@ -19,7 +19,7 @@ export async function claimJobs(
   while (claims.length < limit) {
     const wanted = Math.min(limit - claims.length, jobsPerClaim)
     const random = crypto.randomUUID()
-    const [more, ...fields] = await run(connection, claim, tag, [
+    const reply = await run(connection, claim, tag, [
       wanted,
       free - claims.length,
       cap,
@@ -28,14 +28,22 @@ export async function claimJobs(
       random,
       slotArgument(inUse, cap, leaveOut),
     ])
-    const taken: Claim[] = []
-    for (let i = 0; i < fields.length; i += 4) {
-      const [id, workspace, group, due] = fields.slice(i, i + 4) as [string, string, string, string] // as the script answers
-      taken.push({ id, workspace, group, due_at: Number(due), token: `${random}/${workspace}` })
-    }
+    const taken = claimsOf(reply, random)
     claims.push(...taken)
-    if (taken.length < wanted && more !== 'more') break
+    if (taken.length < wanted && reply[0] !== 'more') break
     if (claims.length < limit) inUse = withTaken(inUse, taken)
+  }
+  return claims
+}
+
+/** Runs of jobs of one group. */
+function claimsOf(reply: readonly string[], random: string): Claim[] {
+  const claims: Claim[] = []
+  for (let at = 1; at < reply.length; ) {
+    const [workspace, group, count] = reply.slice(at, at + 3) as [string, string, string] // as the script answers
+    const token = `${random}/${workspace}`
+    const end = at + 3 + 2 * Number(count)
+    for (at += 3; at < end; at += 2) claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
   }
   return claims
 }

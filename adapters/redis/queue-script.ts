@@ -74,13 +74,19 @@ end
 -- What is to be written, gathered so that each key is written once: members of sorted sets by key, and fields of places.
 local leaving, coming, left, filed = {}, {}, {}, {}
 
-local function gather(lists, key, ...)
-  local list = lists[key]
-  if not list then
-    list = {}
-    lists[key] = list
+local function leave(key, member)
+  local list = leaving[key]
+  if list then list[#list + 1] = member else leaving[key] = { member } end
+end
+
+local function come(key, score, member)
+  local list = coming[key]
+  if list then
+    list[#list + 1] = score
+    list[#list + 1] = member
+  else
+    coming[key] = { score, member }
   end
-  for _, value in ipairs({ ... }) do list[#list + 1] = value end
 end
 
 local function indexOf(mark, workspace)
@@ -98,23 +104,23 @@ local function file(group, before, job, due, isPaused, workspace)
     local at = isPaused and '-' or '+'
     local after = at .. workspace .. ' ' .. job
     if after == before then return end
-    gather(coming, indexOf(at, workspace), due, job .. ' ' .. group)
+    come(indexOf(at, workspace), due, job .. ' ' .. group)
     filed[#filed + 1] = group
     filed[#filed + 1] = after
   elseif before then
     left[#left + 1] = group
   end
-  if before then gather(leaving, indexOf(mark, found), head .. ' ' .. group) end
+  if before then leave(indexOf(mark, found), head .. ' ' .. group) end
 end
 
 -- Files a line, whose first head fell due then, under its next turn.
 local function fileLine(workspace, due, served)
   if due then
-    gather(coming, queue .. 'lines', served and tonumber(served) > tonumber(due) and served or due, workspace)
-    gather(coming, queue .. 'oldest', due, workspace)
+    come(queue .. 'lines', served and tonumber(served) > tonumber(due) and served or due, workspace)
+    come(queue .. 'oldest', due, workspace)
   else
-    gather(leaving, queue .. 'lines', workspace)
-    gather(leaving, queue .. 'oldest', workspace)
+    leave(queue .. 'lines', workspace)
+    leave(queue .. 'oldest', workspace)
   end
 end
 
