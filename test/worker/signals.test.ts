@@ -121,7 +121,7 @@ describe('an endpoint that answers 410', () => {
     const http = {
       async send() {
         await sender.endpoints.update('default', 'shop', { request: { url: moved } })
-        return { kind: 'response', status: 410, headers: {}, body: '' } as const
+        return { kind: 'response', status: 410, headers: {}, body: '', ended: true } as const
       },
     }
     const sender = createPosthorn({ http })
@@ -147,7 +147,7 @@ describe('a pause that an endpoint asked for', () => {
     const http = {
       async send() {
         sent++
-        return { kind: 'response', status: 200, headers: {}, body: '' } as const
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
       },
     }
     const other = createPosthorn({ storage, http, clock: one.clock })
