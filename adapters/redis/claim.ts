@@ -39,11 +39,12 @@ export async function claimJobs(
 /** Runs of jobs of one group. */
 function claimsOf(reply: readonly string[], random: string): Claim[] {
   const claims: Claim[] = []
-  for (let at = 1; at < reply.length; ) {
+  for (let at = 1; at < reply.length;) {
     const [workspace, group, count] = reply.slice(at, at + 3) as [string, string, string] // as the script answers
     const token = `${random}/${workspace}`
     const end = at + 3 + 2 * Number(count)
-    for (at += 3; at < end; at += 2) claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
+    for (at += 3; at < end; at += 2)
+      claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
   }
   return claims
 }
