@@ -6,6 +6,7 @@ export type Span = number | string
 /** A clock that stands still until it is told to go on. */
 export interface FakeClock extends Clock {
   readonly system: false
+  elapsed(): number
   /**
    * Goes on by that much. Whoever sleeps until then wakes at its own time, in order, and what it does next runs before
    * the clock goes on, as far as it waits for no real time.
@@ -33,6 +34,7 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
   return {
     system: false,
     now: () => time,
+    elapsed: () => time - start,
 
     sleep: (ms, signal) =>
       new Promise((resolve) => {

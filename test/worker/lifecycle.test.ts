@@ -9,6 +9,7 @@ import type { Options } from '../../src/options.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { intercepted } from '../../src/testing/intercept.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
+import { claimOptions } from '../support/claim-options.ts'
 import { heldHttp, ok } from '../support/held-http.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -101,7 +102,7 @@ test('what a dead process held is sent by another within 30 seconds', async () =
   const dead = await instance({ storage, clock })
   await dead.publish()
   // A claim of a process that is no more: nobody lengthens it.
-  await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 30_000, now: clock.now() })
+  await storage.queue.claim(claimOptions({ leaseMs: 30_000, now: clock.now() }))
 
   const heir = await instance({ storage, clock })
   await heir.posthorn.start()
@@ -204,7 +205,7 @@ describe('stop', () => {
     await stopping
     await clock.advance(1000)
     expect(http.sent).toHaveLength(0)
-    const again = await storage.queue.claim({ limit: 10, cap: 10, busy: {}, leaseMs: 1000, now: clock.now() })
+    const again = await storage.queue.claim(claimOptions({ now: clock.now() }))
     expect(again).toHaveLength(1)
   })
 

@@ -1,0 +1,19 @@
+/**
+ * How tenants share a resource: dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds for
+ * shared-memory packet switches", 1998). A tenant may hold a multiple of what is free at this moment. Alone a tenant gets
+ * three quarters, two greedy ones get three sevenths each, and a tenant that comes new finds room at once. The rule needs
+ * no configuration and keeps no history.
+ */
+
+/** A tenant may hold at most this many times the units that are free. */
+export const shareFactor = 3
+
+/** The most units that one tenant may hold while `free` units are left: never less than 1 while something is free. */
+export function mostFor(free: number): number {
+  return free <= 0 ? 0 : Math.max(1, shareFactor * free)
+}
+
+/** Whether a tenant that holds `held` units may take another one. */
+export function mayTake(held: number, free: number): boolean {
+  return held < mostFor(free)
+}
