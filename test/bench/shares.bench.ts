@@ -1,7 +1,18 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
-import { type Contender, isRun, machine, median, quick, runApart, say, sideBySide } from './compare.ts'
-import { type Engine, freshPlace, openPosthorn } from './engines.ts'
+import {
+  type Case,
+  type Kind,
+  type Task,
+  kinds,
+  mostMs,
+  neighboursOn,
+  perSecond,
+  seconds,
+  turningRate,
+} from './beside.ts'
+import { type ClaimTimes, claimsOn } from './claim-cost.ts'
+import { type Contender, isRun, machine, median, quick, runApart, say } from './compare.ts'
+import { type Engine, freshPlace } from './engines.ts'
+import { type Slots, evenOn, unequal } from './even-slots.ts'
 import { listenTo, quantile, sharedNow } from './listener.ts'
 import { startServers } from './servers.ts'
 import { isTenants, startTenants } from './tenants.ts'
@@ -11,38 +22,17 @@ import { isTenants, startTenants } from './tenants.ts'
 // publishes to the arrival, on one clock.
 //
 // How the half hour is spent: nine cases beside, of which the first three times, are 11 runs of 46 s for each engine, or
-// 25 minutes; 200,000 due jobs take a minute more to publish; equal slots take 20 s an engine. BENCH_FULL=yes runs
-// all cases three times, in some three hours. Words choose engines and parts: `npm run bench -- shares redis a d even`.
+// 25 minutes; 200,000 due jobs take a minute more to publish; equal slots and the cost of claims take a minute an engine.
+// BENCH_FULL=yes runs all cases three times, in some two hours. Words choose engines and parts: a, b, c, d, even, claim, as in
+// `npm run bench -- shares redis a d even`.
 
 const engines = ['memory', 'postgres', 'redis'] as const satisfies readonly Engine[]
+const parts = ['a', 'b', 'c', 'd', 'even', 'claim'] as const
 const full = process.env['BENCH_FULL'] === 'yes'
-const seconds = quick ? 4 : 20
-const perSecond = 20
-const warmUps = 1000
-const timeout = 30_000
 const mostP50 = 2
 const mostP99 = 3
-const mostMs = 1000
 const mostUneven = 0.1
-const wellMs = seconds * 500
-/** Deliveries a second to endpoints that shall turn, at least. */
-const turningPerSecond = 160
-
-const kinds = {
-  a: { says: 'answers after 1 s', path: 'late/1000' },
-  b: { says: 'answers 200, never ends', path: 'endless/0' },
-  c: { says: 'never answers', path: 'silent/0' },
-  d: { says: `well for ${wellMs / 1000} s, then never`, path: `turning/${wellMs}` },
-} as const
-type Kind = keyof typeof kinds
-
-interface Case {
-  readonly kind: Kind
-  readonly endpoints: number
-  /** Events due for each endpoint when B is measured. Endpoints that shall turn get theirs meanwhile instead. */
-  readonly due: number
-  readonly rounds: number
-}
+const mostClaimCost = 1.5
 
 const headline: Case = { kind: 'a', endpoints: 16, due: 200, rounds: quick ? 1 : 3 }
 const cases: readonly Case[] = full
@@ -68,147 +58,31 @@ const cases: readonly Case[] = full
       { kind: 'd', endpoints: 1000, due: 0, rounds: 1 },
     ]
 
-/** What a run is to do, and where. */
-interface Task {
-  readonly run: string
-  readonly tenants: string
-  readonly beside: Case
-}
-
-/** A run of B alone and beside A. */
-function neighboursOn(engine: Engine): Contender {
-  return async (setting) => {
-    let warm = (): void => {}
-    const warmed = new Promise<void>((resolve) => (warm = resolve))
-    let recorded = 0
-    const { posthorn, close } = await openPosthorn(engine, setting, {
-      settled(count) {
-        recorded += count
-        if (recorded >= warmUps) warm()
-      },
-    })
-    const { run, tenants, beside } = JSON.parse(setting.data) as Task
-    for (const id of ['a', 'b']) await posthorn.workspaces.create({ id })
-    await posthorn.endpoints.create('b', { request: { url: `${setting.url}/${run}` }, events: ['*'] })
-    await posthorn.config.sync('a', {
-      endpoints: Array.from({ length: beside.endpoints }, (_, i) => ({
-        name: `endpoint ${i}`,
-        request: { url: `${tenants}/${kinds[beside.kind].path}/${run}/${i}`, timeout },
-        events: ['*'],
-      })),
-    })
-    const publish = (workspace: 'a' | 'b', data: object = {}) =>
-      posthorn.events.create(workspace, { event_type: 'x', data })
-
-    async function measure(phase: 'alone' | 'beside'): Promise<void> {
-      globalThis.gc?.()
-      await sleep(50)
-      await pace(perSecond, () => publish('b', { phase, at: sharedNow() }))
-      await sleep(300) // for the last ones to arrive
-    }
-
-    await posthorn.start()
-    await sideBySide(warmUps, 64, () => publish('b'))
-    await warmed
-    await sleep(200)
-    return {
-      async work() {
-        await measure('alone')
-        if (beside.kind === 'd') {
-          const each = Math.max(turningPerSecond / beside.endpoints, 0.5)
-          await Promise.all([pace(each, () => publish('a')), measure('beside')])
-        } else {
-          await sideBySide(beside.due, 8, () => publish('a'))
-          await measure('beside')
-        }
-        await sleep(mostMs + 500) // what comes later than that is too late anyway
-      },
-      async close() {
-        await posthorn.stop({ timeoutMs: 0 })
-        await close()
-      },
-    }
-  }
-}
-
-/** Calls `work` so many times a second, whether it has ended or not. */
-async function pace(rate: number, work: () => Promise<unknown>): Promise<void> {
-  const startedAt = sharedNow()
-  const made: Promise<unknown>[] = []
-  for (let i = 0; i < seconds * rate; i++) {
-    await sleep(Math.max(0, startedAt + (i * 1000) / rate - sharedNow()))
-    made.push(work())
-  }
-  await Promise.all(made)
-}
-
-/** Workspaces that all have more work than slots: endpoints, and events for each of them. */
-const unequal = [
-  { endpoints: 4, due: 500 },
-  { endpoints: 8, due: 300 },
-  { endpoints: 16, due: 200 },
-  { endpoints: 40, due: 100 },
-  { endpoints: 100, due: 60 },
-]
-const heldMs = 500
-const evenMs = quick ? 3000 : 10_000
-
-/** A run of workspaces that share slots; the receiver counts what each has in flight. */
-function evenOn(engine: Engine): Contender {
-  return async (setting) => {
-    const { posthorn, close } = await openPosthorn(engine, setting)
-    const { run, tenants } = JSON.parse(setting.data) as Task
-    for (const [i, { endpoints, due }] of unequal.entries()) {
-      const id = `w${i}`
-      await posthorn.workspaces.create({ id })
-      await posthorn.config.sync(id, {
-        endpoints: Array.from({ length: endpoints }, (_, n) => ({
-          name: `endpoint ${n}`,
-          request: { url: `${tenants}/held/${heldMs}/${run}.${id}/${n}` },
-          events: ['*'],
-        })),
-      })
-      await sideBySide(due, 8, () => posthorn.events.create(id, { event_type: 'x', data: {} }))
-    }
-    return {
-      async work() {
-        await posthorn.start()
-        await sleep(3000) // until endpoints have answered a first request
-        const answer = await fetch(`${tenants}/average/${evenMs}`)
-        await report(setting.url, run, await answer.json())
-      },
-      async close() {
-        await posthorn.stop({ timeoutMs: 0 })
-        await close()
-      },
-    }
-  }
-}
-
-async function report(listener: string, run: string, found: unknown): Promise<void> {
-  await fetch(`${listener}/${run}`, { method: 'POST', body: JSON.stringify({ found }) })
-}
-
 const contenders: Readonly<Record<string, Contender>> = Object.fromEntries(
   engines.flatMap((engine) => [
     [engine, neighboursOn(engine)],
     [`${engine} even`, evenOn(engine)],
+    [`${engine} claim`, claimsOn(engine)],
   ]),
 )
 
-async function main(): Promise<void> {
-  const words = process.argv.slice(2).filter((word) => !word.startsWith('-'))
-  const chosen = <Name extends string>(names: readonly Name[]): readonly Name[] => {
-    const named = names.filter((name) => words.includes(name))
-    return named.length > 0 ? named : names
-  }
-  const parts = chosen(['a', 'b', 'c', 'd', 'even'])
+/** What runs are made with, and what was heard of them. */
+interface Rig {
+  /** Runs a contender in a process of its own, and answers under which name the listener heard of it. */
+  runOnce(name: string, beside?: Case): Promise<string>
+  /** Latencies of B, in order of arrival. */
+  took(run: string, phase: 'alone' | 'beside'): readonly number[]
+  /** What a run reported. */
+  found(run: string): object
+  stop(): Promise<void>
+}
 
+async function makeRig(): Promise<Rig> {
   const took = new Map<string, number[]>()
-  const found = new Map<string, Record<string, number>>()
+  const found = new Map<string, object>()
   const listener = await listenTo((path, body) => {
     const run = path.slice(1)
-    const heard = JSON.parse(body) as { phase?: string; at?: number; found?: Record<string, number> } // as it was sent
+    const heard = JSON.parse(body) as { phase?: string; at?: number; found?: object } // as it was sent
     if (heard.found !== undefined) found.set(run, heard.found)
     if (heard.phase === undefined || heard.at === undefined) return
     const ms = sharedNow() - heard.at
@@ -218,60 +92,105 @@ async function main(): Promise<void> {
   })
   const tenants = await startTenants()
   const servers = await startServers()
-  const missed: string[] = []
-  /** Runs a contender, and answers under which name the listener heard of it. */
-  const runOnce = async (name: string, beside: Case): Promise<string> => {
-    const place = freshPlace(servers)
-    const task: Task = { run: place.schema, tenants: tenants.base, beside }
-    await runApart(name, { ...place, url: listener.base, events: 0, data: JSON.stringify(task) })
-    await servers.clean()
-    return place.schema
+  return {
+    async runOnce(name, beside = headline) {
+      const place = freshPlace(servers)
+      const task: Task = { run: place.schema, tenants: tenants.base, beside }
+      await runApart(name, { ...place, url: listener.base, events: 0, data: JSON.stringify(task) })
+      await servers.clean()
+      return place.schema
+    },
+    took: (run, phase) => took.get(`${run} ${phase}`) ?? [],
+    found: (run) => found.get(run) ?? {},
+    async stop() {
+      await servers.stop()
+      tenants.stop()
+      listener.close()
+    },
   }
+}
 
-  say(`shares: workspace B at ${perSecond} events a second for ${seconds} s, alone and beside workspace A`)
-  say(machine())
+/** Those of these names that stand on the command line; all when none does. */
+function chosen<Name extends string>(names: readonly Name[]): readonly Name[] {
+  const named = names.filter((name) => process.argv.slice(2).includes(name))
+  return named.length > 0 ? named : names
+}
+
+/** Measures B alone and beside A; answers which bounds were missed. */
+async function compareLatencies(rig: Rig, kindsChosen: readonly Kind[]): Promise<readonly string[]> {
+  say(
+    `workspace B at ${perSecond} events a second for ${seconds} s, alone and beside workspace A; milliseconds, medians of runs`,
+  )
   say()
-  row([
-    'engine',
-    'endpoint of A',
-    'endpoints',
-    'due each',
-    'runs',
-    ...heads('p50'),
-    ...heads('p99'),
-    'max alone, ms',
-    'beside',
-  ])
-  row(Array.from({ length: 13 }, (_, i) => (i < 2 ? '---' : '---:')))
+  heading(['engine', 'an endpoint of A', 'endpoints', 'due each', 'runs', ...['p50', 'p99', 'max'].flatMap(pairOf)], 2)
+  const missed: string[] = []
   for (const engine of chosen(engines)) {
-    for (const beside of cases.filter(({ kind }) => parts.includes(kind))) {
-      const runs: { alone: Figures; beside: Figures }[] = []
+    for (const beside of cases.filter(({ kind }) => kindsChosen.includes(kind))) {
+      const runs: Run[] = []
       for (let i = 0; i < beside.rounds; i++) {
-        const run = await runOnce(engine, beside)
-        const of = (phase: string): Figures => figuresOf(took.get(`${run} ${phase}`) ?? [])
-        runs.push({ alone: of('alone'), beside: of('beside') })
+        const run = await rig.runOnce(engine, beside)
+        runs.push({ alone: figuresOf(rig.took(run, 'alone')), beside: figuresOf(rig.took(run, 'beside')) })
       }
       missed.push(...judge(engine, beside, runs))
     }
   }
-  if (parts.includes('even')) {
-    say()
-    row(['engine', ...unequal.map(({ endpoints, due }) => `${endpoints} endpoints, ${due} due each`), 'furthest off'])
-    row(['---', ...unequal.map(() => '---:'), '---:'])
-    for (const engine of chosen(engines)) {
-      const run = await runOnce(`${engine} even`, headline)
-      const slots = unequal.map((_, i) => found.get(run)?.[`${run}.w${i}`] ?? 0)
-      const mean = slots.reduce((sum, each) => sum + each, 0) / slots.length
-      const off = Math.max(...slots.map((each) => Math.abs(each - mean) / mean))
-      row([engine, ...slots.map((each) => each.toFixed(1)), `${(off * 100).toFixed(1)} %`])
-      if (!(off <= mostUneven))
-        missed.push(`${engine}: slots of workspaces are ${(off * 100).toFixed(0)} % off their mean`)
+  say()
+  return missed
+}
+
+function pairOf(figure: string): readonly string[] {
+  return [`${figure} alone`, 'beside', ...(figure === 'max' ? [] : ['ratio'])]
+}
+
+/** Measures slots of workspaces that all have more work than slots; answers which bounds were missed. */
+async function compareSlots(rig: Rig): Promise<readonly string[]> {
+  say('slots of workspaces that all have more work than slots')
+  say()
+  heading(['engine', ...unequal.map(({ endpoints, due }) => `${endpoints} endpoints, ${due} due each`), 'furthest off'])
+  const missed: string[] = []
+  for (const engine of chosen(engines)) {
+    const run = await rig.runOnce(`${engine} even`)
+    const known = rig.found(run) as Slots // that is what it reports
+    const slots = unequal.map((_, i) => known[`${run}.w${i}`] ?? 0)
+    const mean = slots.reduce((sum, each) => sum + each, 0) / slots.length
+    const off = Math.max(...slots.map((each) => Math.abs(each - mean) / mean))
+    row([engine, ...slots.map((each) => each.toFixed(1)), `${(off * 100).toFixed(1)} %`])
+    if (!(off <= mostUneven))
+      missed.push(`${engine}: slots of a workspace are ${(off * 100).toFixed(0)} % off the mean`)
+  }
+  say()
+  return missed
+}
+
+/** Measures claims beside much work; answers which bounds were missed. */
+async function compareClaims(rig: Rig): Promise<readonly string[]> {
+  say('a claim of 20 jobs, milliseconds')
+  say()
+  heading(['engine', 'beside', 'nothing else', 'beside that', 'ratio'], 2)
+  const missed: string[] = []
+  for (const engine of chosen(engines)) {
+    const times = rig.found(await rig.runOnce(`${engine} claim`)) as ClaimTimes // that is what it reports
+    for (const [shape, { alone, beside }] of Object.entries(times)) {
+      const ratio = beside / alone
+      row([engine, shape, alone.toFixed(2), beside.toFixed(2), ratio.toFixed(2)])
+      if (!(ratio <= mostClaimCost)) missed.push(`${engine}: a claim beside ${shape} costs ${ratio.toFixed(1)} times`)
     }
   }
-  await servers.stop()
-  tenants.stop()
-  listener.close()
   say()
+  return missed
+}
+
+async function main(): Promise<void> {
+  const rig = await makeRig()
+  const kindsChosen = chosen(parts).filter((part) => part in kinds) as Kind[] // just looked at
+  say('shares')
+  say(machine())
+  say()
+  const missed: string[] = []
+  if (kindsChosen.length > 0) missed.push(...(await compareLatencies(rig, kindsChosen)))
+  if (chosen(parts).includes('even')) missed.push(...(await compareSlots(rig)))
+  if (chosen(parts).includes('claim')) missed.push(...(await compareClaims(rig)))
+  await rig.stop()
   say(missed.length === 0 ? 'ok' : `missed: ${missed.join('; ')}`)
   process.exitCode = missed.length === 0 ? 0 : 1
 }
@@ -282,6 +201,11 @@ interface Figures {
   readonly max: number
 }
 
+interface Run {
+  readonly alone: Figures
+  readonly beside: Figures
+}
+
 /** Of latencies; those that never arrived are infinite. */
 function figuresOf(arrived: readonly number[]): Figures {
   const lost = Math.max(0, seconds * perSecond - arrived.length)
@@ -290,8 +214,8 @@ function figuresOf(arrived: readonly number[]): Figures {
 }
 
 /** Prints what runs came to, and answers which bounds they missed. */
-function judge(engine: Engine, { kind, endpoints, due }: Case, runs: readonly { alone: Figures; beside: Figures }[]) {
-  const of = (pick: (run: { alone: Figures; beside: Figures }) => number): number => median(runs.map(pick))
+function judge(engine: Engine, { kind, endpoints, due }: Case, runs: readonly Run[]): readonly string[] {
+  const of = (pick: (run: Run) => number): number => median(runs.map(pick))
   const p50 = of((run) => run.beside.p50 / run.alone.p50)
   const p99 = of((run) => run.beside.p99 / run.alone.p99)
   const max = Math.max(...runs.map((run) => run.beside.max))
@@ -299,7 +223,7 @@ function judge(engine: Engine, { kind, endpoints, due }: Case, runs: readonly { 
     engine,
     `${kind}: ${kinds[kind].says}`,
     String(endpoints),
-    kind === 'd' ? `${Math.max(turningPerSecond, endpoints / 2)}/s` : String(due),
+    kind === 'd' ? `${turningRate(endpoints)} a second` : String(due),
     String(runs.length),
     ...[of((run) => run.alone.p50), of((run) => run.beside.p50)].map((ms) => ms.toFixed(1)),
     p50.toFixed(2),
@@ -316,8 +240,10 @@ function judge(engine: Engine, { kind, endpoints, due }: Case, runs: readonly { 
   ]
 }
 
-function heads(figure: string): readonly string[] {
-  return [`${figure} alone, ms`, 'beside', 'ratio']
+/** A head of columns, the first `left` of which hold text. */
+function heading(cells: readonly string[], left = 1): void {
+  row(cells)
+  row(cells.map((_, i) => (i < left ? '---' : '---:')))
 }
 
 function row(cells: readonly string[]): void {
