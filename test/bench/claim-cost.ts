@@ -35,10 +35,7 @@ const shapes: Readonly<Record<string, { readonly alone: Backlog; readonly beside
 export type ClaimTimes = Readonly<Record<string, { readonly alone: number; readonly beside: number }>>
 
 /** Times claims of an engine's queue, in turns over queues that hold little and much. What is claimed is given back. */
-export function claimsOn(
-  engine: Engine,
-  told: (setting: { url: string; data: string }, times: ClaimTimes) => Promise<void>,
-): Contender {
+export function claimsOn(engine: Engine): Contender {
   return async (setting) => {
     const opened: { close(): Promise<void>; times: number[]; queue: Queue; shape: string; size: 'alone' | 'beside' }[] =
       []
