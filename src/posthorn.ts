@@ -25,6 +25,7 @@ import { watched } from './services/watched.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
+import type { Movable } from './worker/worker.ts'
 
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
@@ -93,7 +94,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     deliver,
     background: later,
     jobs,
-    advance: advanceOf(options.clock),
+    time: movable(options.clock),
     changed,
   })
 
@@ -181,8 +182,8 @@ function needed<Part>(part: Part | undefined, name: string, engine: string): Par
 }
 
 /** A fake clock can be moved on; the system's cannot. */
-function advanceOf(clock: (Clock & { advance?(ms: number): Promise<void> }) | undefined) {
-  return clock?.advance === undefined ? undefined : (ms: number) => clock.advance!(ms)
+function movable(clock: (Clock & Partial<Movable>) | undefined): Movable | undefined {
+  return clock?.advance === undefined ? undefined : (clock as Clock & Movable)
 }
 
 function consoleLogger(): Logger {

@@ -12,6 +12,8 @@ export interface FakeClock extends Clock {
    * the clock goes on, as far as it waits for no real time.
    */
   advance(by: Span): Promise<void>
+  /** Goes on by that much at once if nobody sleeps until then; else it answers false and stands still. */
+  skip(ms: number): boolean
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -48,6 +50,13 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
         sleepers.add(sleeper)
         signal?.addEventListener('abort', wake, { once: true })
       }),
+
+    skip(ms) {
+      const sleeper = next()
+      if (sleeper !== null && sleeper.at <= time + ms) return false
+      time += ms
+      return true
+    },
 
     async advance(by) {
       const until = time + duration(by)

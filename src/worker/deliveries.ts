@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts'
 import type { Conclusion, Deliver, Sent } from '../services/deliver.ts'
 import { repeatedErrors } from '../services/repeated-errors.ts'
-import { type Hold, holds, leaseMs } from './holds.ts'
+import { type Hold, type Holds, leaseMs } from './holds.ts'
 import { type Ready, rateLimits } from './rate-limits.ts'
-import { slots } from './slots.ts'
-import { type Wakeup, wakeup } from './wakeup.ts'
+import type { Slots } from './slots.ts'
+import type { Wakeup } from './wakeup.ts'
 
 const againMs = 1000
 
@@ -14,52 +14,44 @@ export interface Deliveries {
   mayClaim(): number
   /** Claims due jobs and sets their deliveries going. Answers how many. `paced`: slow endpoints are tried a few at a time. */
   claim(options: { paced: boolean }): Promise<number>
-  /** Lengthens the holds on all jobs. A request whose hold is lost is aborted. */
-  lengthen(): Promise<void>
-  /** Jobs held: being loaded, sent or settled. */
-  held(): number
-  /** Milliseconds until slots that nobody frees may be had all the same. */
-  untilRoom(): number
-  /** Resolves when a job was let go, or after `ms`. */
-  letGo(ms: number): Promise<unknown>
   /** Claims and sends nothing more until `open`; resolves when nothing is held. */
   close(): Promise<void>
   open(): void
-  /** Aborts the requests in flight and gives up what waits for the storage: those holds are left to lapse. */
-  abort(): void
   /** What ended since the instance was made. */
   readonly ended: { delivered: number; failed: number }
 }
 
-/** @param wake is woken when there may be something to claim that there was not at the last claim. */
-export function deliveries(ctx: Context, deliver: Deliver, wake: Wakeup): Deliveries {
-  const slot = slots(ctx.settings.deliver, ctx.clock, wake)
+interface Needs {
+  readonly slots: Slots
+  readonly holds: Holds
+  /** Wakes who claims, when there may be something to claim that there was not at the last claim. */
+  readonly wakeup: Wakeup
+}
+
+export function deliveries(ctx: Context, deliver: Deliver, { slots, holds, wakeup }: Needs): Deliveries {
   const complain = repeatedErrors(ctx.clock, ctx.log)
-  const held = holds(ctx, complain)
   const limits = rateLimits(ctx, complain)
   const ended = { delivered: 0, failed: 0 }
-  const changed = wakeup(ctx.clock)
   let isClaiming = false
   let isClosed = false
 
-  const mayClaim = (): number => (isClosed || isClaiming ? 0 : slot.mayClaim())
+  const mayClaim = (): number => (isClosed || isClaiming ? 0 : slots.mayClaim())
 
   async function claim({ paced }: { paced: boolean }): Promise<number> {
     if (mayClaim() === 0) return 0
     isClaiming = true
     try {
       await ctx.clock.ready()
-      wake.forget()
-      const asked = slot.request({ paced, leaveOut: limits.waiting() })
+      wakeup.forget()
+      const asked = slots.request({ paced, leaveOut: limits.waiting() })
       const claims = await ctx.queue.claim({ ...asked, leaseMs, now: ctx.clock.now() })
-      const { taken, surplus } = slot.taken(claims, asked)
-      if (taken.length > 0) void deliverAll(held.add(taken), paced)
-      const given = held.letGo(surplus, 'release', { insists: false }).finally(() => changed.wake('freed'))
+      const { taken, surplus } = slots.taken(claims, asked)
+      if (taken.length > 0) void deliverAll(holds.add(taken), paced)
+      const given = holds.letGo(surplus, 'release', { insists: false })
       if (!paced) await given
       return taken.length
     } finally {
       isClaiming = false
-      changed.wake('freed')
     }
   }
 
@@ -68,13 +60,13 @@ export function deliveries(ctx: Context, deliver: Deliver, wake: Wakeup): Delive
     const { granted, refused, closed } = await load(claimed)
     const someWereLeftOut = limits.decided(claimed)
     // A request to a slow or new endpoint makes a new connection. Who has an open connection does not wait for that.
-    const watched = granted.filter(({ hold }) => slot.isWatched(hold.claim.group))
-    const others = watched.length === 0 ? granted : granted.filter(({ hold }) => !slot.isWatched(hold.claim.group))
+    const watched = granted.filter(({ hold }) => slots.isWatched(hold.claim.group))
+    const others = watched.length === 0 ? granted : granted.filter(({ hold }) => !slots.isWatched(hold.claim.group))
     for (const each of others) void deliverOne(each, paced)
     if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
     for (const each of watched) void deliverOne(each, paced)
-    await Promise.all([letGoOf(closed, 'complete'), letGoOf(refused, 'release')])
-    if (someWereLeftOut) wake.wake('limited')
+    await Promise.all([letGo(closed, 'complete'), letGo(refused, 'release')])
+    if (someWereLeftOut) wakeup.wake('limited')
   }
 
   /** Loads what was claimed, and asks the limiter. `closed`: the attempt ended since its job was added. */
@@ -99,17 +91,17 @@ export function deliveries(ctx: Context, deliver: Deliver, wake: Wakeup): Delive
     const { claim, cancellation } = hold
     let sent: Sent | null = null
     try {
-      if (held.has(hold)) sent = await deliver.attempt(loaded, cancellation)
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation)
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
-    slot.freed(claim, sent?.slow ?? null)
+    slots.freed(claim, sent?.slow ?? null)
     // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
     if (sent !== null) await settle(hold, deliver.conclude(loaded, sent, claim), paced && sent.slow)
     end(hold)
   }
 
-  /** Stores an outcome, however long the storage is away. That an endpoint was slow is stored together with other outcomes. */
+  /** Stores an outcome, however long the storage is away. If it `lingers`, it is stored together with other outcomes. */
   async function settle({ cancellation }: Hold, conclusion: Conclusion, lingers: boolean): Promise<void> {
     for (;;) {
       try {
@@ -125,41 +117,33 @@ export function deliveries(ctx: Context, deliver: Deliver, wake: Wakeup): Delive
     }
   }
 
-  async function letGoOf(those: readonly Hold[], how: 'complete' | 'release'): Promise<void> {
+  async function letGo(those: readonly Hold[], how: 'complete' | 'release'): Promise<void> {
     const claims = those.map(({ claim }) => claim)
-    await held.letGo(claims, how, { insists: true })
+    await holds.letGo(claims, how, { insists: true })
     for (const hold of those) {
-      slot.freed(hold.claim, null)
+      slots.freed(hold.claim, null)
       end(hold)
     }
   }
 
   function end(hold: Hold): void {
-    held.remove(hold)
-    slot.letGo()
-    changed.wake('freed')
+    slots.letGo()
+    holds.remove(hold)
   }
 
-  return {
-    mayClaim,
-    claim,
-    ended,
-    lengthen: held.lengthen,
-    held: () => held.size,
-    untilRoom: slot.untilRoom,
-    letGo: (ms) => changed.wait(ms),
-    async close() {
-      isClosed = true
-      held.close()
-      void deliver.idle() // outcomes that linger are stored at once
-      while (held.size > 0 || isClaiming) await changed.wait(againMs)
-    },
-    open() {
-      isClosed = false
-      held.open()
-    },
-    abort: held.cancelAll,
+  async function close(): Promise<void> {
+    isClosed = true
+    holds.close()
+    void deliver.idle() // outcomes that linger are stored at once
+    while (holds.size > 0 || isClaiming) await holds.untilFewer(againMs)
   }
+
+  function open(): void {
+    isClosed = false
+    holds.open()
+  }
+
+  return { mayClaim, claim, close, open, ended }
 }
 
 interface Loading {

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { Cancellation } from '../core/cancellation.ts'
+import { wakeup } from './wakeup.ts'
 
 /** A job in the hands of a dead process is taken over after this time. */
 export const leaseMs = 30_000
@@ -33,6 +34,8 @@ export interface Holds {
   close(): void
   open(): void
   cancelAll(): void
+  /** Resolves when there are fewer of them, or after `ms`. */
+  untilFewer(ms: number): Promise<unknown>
   /** Jobs that are held, and calls that let jobs go. */
   readonly size: number
 }
@@ -40,6 +43,7 @@ export interface Holds {
 /** @param complain learns of what failed. A failure is no more than a delay: a hold that is not let go lapses. */
 export function holds(ctx: Context, complain: (message: string, cause: unknown) => void): Holds {
   const byJob = new Map<string, Hold>()
+  const fewer = wakeup(ctx.clock)
   let isClosed = false
   let lettingGo = 0
 
@@ -62,6 +66,7 @@ export function holds(ctx: Context, complain: (message: string, cause: unknown) 
     has: (hold) => byJob.get(hold.claim.id) === hold && !hold.cancellation.canceled,
     remove(hold) {
       if (byJob.get(hold.claim.id) === hold) byJob.delete(hold.claim.id)
+      fewer.wake('freed')
     },
     async letGo(claims, how, { insists }) {
       if (claims.length === 0) return
@@ -71,6 +76,7 @@ export function holds(ctx: Context, complain: (message: string, cause: unknown) 
         await ctx.clock.sleep(againMs)
       }
       lettingGo--
+      fewer.wake('freed')
     },
     async lengthen() {
       const lengthened = [...byJob.values()]
@@ -86,6 +92,7 @@ export function holds(ctx: Context, complain: (message: string, cause: unknown) 
     open() {
       isClosed = false
     },
+    untilFewer: (ms) => fewer.wait(ms),
     cancelAll() {
       for (const { cancellation } of byJob.values()) cancellation.cancel()
     },

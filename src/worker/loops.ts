@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { Deliveries } from './deliveries.ts'
-import { lengthenEveryMs } from './holds.ts'
+import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { Consumer } from './inbox.ts'
+import type { Slots } from './slots.ts'
 import type { Sweep } from './sweep.ts'
 import { minuteMs, type Upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
@@ -16,6 +17,8 @@ const brokenWaitMs = 1000
 /** What the loops work on. */
 export interface Parts {
   readonly delivering: Deliveries
+  readonly held: Holds
+  readonly slot: Slots
   readonly sweeper: Sweep
   readonly consume: Consumer
   readonly tending: Upkeep
@@ -24,7 +27,7 @@ export interface Parts {
 /** Runs all loops until the signal aborts. Resolves when the last of them has ended. */
 export function loops(
   ctx: Context,
-  { delivering, sweeper, consume, tending }: Parts,
+  { delivering, held, slot, sweeper, consume, tending }: Parts,
   wakeups: { readonly jobs: Wakeup; readonly messages: Wakeup },
   signal: AbortSignal,
 ): Promise<unknown> {
@@ -33,14 +36,14 @@ export function loops(
   /** Claims while there is something to claim, else waits: for a wake-up, for what falls due, or for the next look. */
   async function deliveries(): Promise<void> {
     const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
-    const due = dueTime(ctx, delivering)
+    const due = dueTime(ctx, held)
     let idleMs = firstIdleMs
     await repeat('jobs could not be claimed', async () => {
       const wanted = delivering.mayClaim()
       const claimed = wanted > 0 ? await delivering.claim({ paced: true }) : 0
       if (claimed > 0) idleMs = firstIdleMs
       if (wanted > 0 && claimed >= wanted) return // there may be more
-      const ms = wanted > 0 ? Math.min(idleMs, await due.inMs(), delivering.untilRoom()) : mostMs
+      const ms = wanted > 0 ? Math.min(idleMs, await due.inMs(), slot.untilRoom()) : mostMs
       const cause = await wakeups.jobs.wait(ms, signal)
       idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
       // A turn of the event loop later, so that answers that came together free their slots for one claim.
@@ -94,17 +97,17 @@ export function loops(
     deliveries(),
     inbox(),
     sweeps(),
-    every(lengthenEveryMs, 'holds could not be lengthened', () => delivering.lengthen()),
+    every(lengthenEveryMs, 'holds could not be lengthened', () => held.lengthen()),
     ...tending.tasks.map(({ complaint, run }) => every(minuteMs, complaint, () => run(signal))),
   ])
 }
 
 /** When a waiting job falls due next, as far as that is known and worth a question: while jobs are held, each 50 ms. */
-function dueTime(ctx: Context, delivering: Deliveries): { inMs(): Promise<number> } {
+function dueTime(ctx: Context, held: Holds): { inMs(): Promise<number> } {
   let askedAt = -Infinity
   return {
     async inMs() {
-      if (delivering.held() > 0 && ctx.clock.elapsed() - askedAt < firstIdleMs) return firstIdleMs
+      if (held.size > 0 && ctx.clock.elapsed() - askedAt < firstIdleMs) return firstIdleMs
       askedAt = ctx.clock.elapsed()
       const now = ctx.clock.now()
       const next = (await ctx.queue.nextDueAt?.(now)) ?? null

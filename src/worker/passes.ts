@@ -16,8 +16,8 @@ export interface Passes {
   drain(options?: { until?: number }): Promise<void>
 }
 
-export function passes(needs: Needs, { delivering, sweeper, consume, tending }: Parts): Passes {
-  const { ctx, ingest, background, advance } = needs
+export function passes(needs: Needs, { delivering, held, sweeper, consume, tending }: Parts): Passes {
+  const { ctx, ingest, background, time } = needs
 
   async function tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
     const { delivered, failed } = delivering.ended
@@ -28,8 +28,8 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
     while ((await consume.batch()) > 0 && isInTime());
     await background.idle()
     await claimAll(isInTime)
-    while (delivering.held() > 0) {
-      await untilFewer(delivering.held())
+    while (held.size > 0) {
+      await untilFewer(held.size)
       await background.idle()
       await claimAll(isInTime)
     }
@@ -46,12 +46,12 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
   }
 
   /** Waits for a hold to end, and lengthens the others meanwhile. */
-  async function untilFewer(held: number): Promise<void> {
+  async function untilFewer(count: number): Promise<void> {
     const since = ctx.clock.elapsed()
-    while (delivering.held() >= held) {
-      await delivering.letGo(lengthenEveryMs)
+    while (held.size >= count) {
+      await held.untilFewer(lengthenEveryMs)
       if (ctx.clock.elapsed() - since >= lengthenEveryMs) {
-        await delivering.lengthen()
+        await held.lengthen()
         return
       }
     }
@@ -64,14 +64,21 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
       if (delivered + failed > 0) continue
       const now = ctx.clock.now()
       const end = Math.max(until ?? now, now)
-      const next = Math.min((await nextDue(end)) ?? Infinity, until === undefined ? Infinity : nextMinute(now))
-      if (next > end) {
-        if (end > now) await pass(end - now)
-        return
-      }
-      if (next > now) await pass(next - now)
+      const next = await nextDue(end)
+      if (next === null) return await passUntil(end)
+      if (next > now) await passUntil(next)
       else if (end === now) return // due, but held or paused by somebody
-      else await pass(1)
+      else await passUntil(now + 1)
+    }
+  }
+
+  /** Lets time pass while no delivery falls due, and does the minute's work at each minute. */
+  async function passUntil(end: number): Promise<void> {
+    for (let now = ctx.clock.now(); now < end; now = ctx.clock.now()) {
+      const minute = tending.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
+      if (minute > end) return await pass(end - now)
+      if (time?.skip?.(minute - now) !== true) await pass(minute - now)
+      await tending.minute()
     }
   }
 
@@ -84,13 +91,8 @@ export function passes(needs: Needs, { delivering, sweeper, consume, tending }: 
     return job === undefined ? null : job.due_at
   }
 
-  /** When the minute's work is due next, if there is some. */
-  function nextMinute(now: number): number {
-    return tending.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
-  }
-
   async function pass(ms: number): Promise<void> {
-    await (advance === undefined ? ctx.clock.sleep(ms) : advance(ms))
+    await (time === undefined ? ctx.clock.sleep(ms) : time.advance(ms))
   }
 
   return { tick, drain }

@@ -5,11 +5,14 @@ import type { Background } from '../services/background.ts'
 import type { Deliver } from '../services/deliver.ts'
 import { inTime } from '../services/in-time.ts'
 import type { Ingest } from '../services/ingest.ts'
+import { repeatedErrors } from '../services/repeated-errors.ts'
 import { alarm } from '../services/alarm.ts'
 import { deliveries } from './deliveries.ts'
 import { consumer } from './inbox.ts'
-import { loops } from './loops.ts'
+import { holds } from './holds.ts'
+import { loops, type Parts } from './loops.ts'
 import { passes, type TickReport } from './passes.ts'
+import { slots } from './slots.ts'
 import { sweep } from './sweep.ts'
 import { upkeep } from './upkeep.ts'
 import { type Wakeup, wakeup } from './wakeup.ts'
@@ -35,6 +38,12 @@ export interface Worker {
   drain(options?: { until?: number }): Promise<void>
 }
 
+/** A clock that is told to go on: see `FakeClock`. */
+export interface Movable {
+  advance(ms: number): Promise<void>
+  skip?(ms: number): boolean
+}
+
 /** What the worker works with. */
 export interface Needs {
   readonly ctx: Context
@@ -45,8 +54,8 @@ export interface Needs {
   readonly jobs: Wakeup
   /** Forgets what changed elsewhere. */
   changed(change: Change): void
-  /** Moves a fake clock on. */
-  readonly advance?: ((ms: number) => Promise<void>) | undefined
+  /** What moves time on, where the clock is a fake one. */
+  readonly time?: Movable | undefined
 }
 
 /** What a start has opened. */
@@ -58,8 +67,11 @@ interface Run {
 
 export function worker(needs: Needs): Worker {
   const { ctx, ingest, deliver, background, jobs } = needs
-  const delivering = deliveries(ctx, deliver, jobs)
-  const parts = { delivering, sweeper: sweep(ctx), consume: consumer(ctx, ingest), tending: upkeep(ctx) }
+  const held = holds(ctx, repeatedErrors(ctx.clock, ctx.log))
+  const slot = slots(ctx.settings.deliver, ctx.clock, jobs)
+  const delivering = deliveries(ctx, deliver, { slots: slot, holds: held, wakeup: jobs })
+  const work = { sweeper: sweep(ctx), consume: consumer(ctx, ingest), tending: upkeep(ctx) }
+  const parts: Parts = { delivering, held, slot, ...work }
   let state: 'stopped' | 'starting' | 'running' | 'stopping' = 'stopped'
   /** The change of state that is under way, or was the last one. */
   let change: Promise<void> = Promise.resolve()
@@ -127,7 +139,7 @@ export function worker(needs: Needs): Worker {
     const own = run
     own.abort.abort()
     jobs.set(false)
-    const stopAborting = alarm(ctx.clock, timeoutMs, () => delivering.abort())
+    const stopAborting = alarm(ctx.clock, timeoutMs, () => held.cancelAll())
     const late = () => new PosthornError('unavailable', 'the worker stopped')
     try {
       await inTime(ctx.clock, timeoutMs + graceMs, finish(own), late)

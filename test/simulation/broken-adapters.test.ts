@@ -108,7 +108,11 @@ describe('the simulator catches', () => {
           ...queue,
           add: (jobs) => queue.add(nobodys(jobs)),
           claim: async (options) => {
-            const claims = await queue.claim({ ...options, free: 1e9, busy: { ...options.busy, workspaces: new Map() } })
+            const claims = await queue.claim({
+              ...options,
+              free: 1e9,
+              busy: { ...options.busy, workspaces: new Map() },
+            })
             return claims.map((claim) => ({ ...claim, workspace: owners.get(claim.group) ?? claim.workspace }))
           },
         },

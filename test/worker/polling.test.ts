@@ -17,7 +17,7 @@ async function counted({ hears }: { hears: boolean }) {
   const { onAdded: _own, nextDueAt: _peek, ...plain } = memory().queue
   const http = heldHttp()
   const claims: number[] = []
-  const added: (() => void)[] = []
+  const added: ((where: 'here' | 'elsewhere') => void)[] = []
   const queue: Queue = {
     ...plain,
     claim: (options) => {
@@ -43,7 +43,7 @@ async function counted({ hears }: { hears: boolean }) {
     clock,
     http,
     claims,
-    wake: () => added.forEach((ring) => ring()),
+    wake: (where: 'here' | 'elsewhere' = 'elsewhere') => added.forEach((ring) => ring(where)),
     gapsSince: (at: number) => {
       const times = [...new Set(claims)].filter((time) => time >= at)
       return times.slice(1).map((time, i) => time - times[i]!)
@@ -76,6 +76,9 @@ describe('a worker with nothing to do', () => {
     await clock.advance('1m')
     const asked = claims.length
     await publisher.events.create('default', { event_type: 'x', data: {} })
+    await clock.advance(0)
+    expect(claims.length).toBe(asked)
+    wake('here') // this process knows of what it added itself
     await clock.advance(0)
     expect(claims.length).toBe(asked)
     wake()

@@ -162,6 +162,8 @@ function early({ attempts, sends }: History): string[] {
   const dueAt = new Map(attempts.map(({ id, scheduled_at }) => [id, scheduled_at]))
   return sends.flatMap(({ attemptId, startedAt, process }) => {
     const due = dueAt.get(attemptId) ?? -Infinity
-    return startedAt < due ? [`early: ${process} sent attempt ${attemptId} ${due - startedAt} ms before it was due`] : []
+    return startedAt < due
+      ? [`early: ${process} sent attempt ${attemptId} ${due - startedAt} ms before it was due`]
+      : []
   })
 }
