@@ -1,4 +1,4 @@
-import type { Clock } from './contracts/clock.ts'
+import type { EngineClock } from './contracts/clock.ts'
 import type { HttpClient } from './contracts/http-client.ts'
 import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
@@ -64,7 +64,7 @@ export interface Context {
   readonly limiter: Limiter
   /** Whether `queue` is the storage's own: then storage writes and completes its jobs in its own steps. */
   readonly ownQueue: boolean
-  readonly clock: Clock
+  readonly clock: EngineClock
   readonly http: HttpClient
   readonly platform: Platform
   readonly log: Logger

@@ -99,4 +99,5 @@ export type {
   ResourceService,
   WorkspaceService,
 } from './services/services.ts'
-export type { TickReport, Worker } from './worker/worker.ts'
+export type { TickReport } from './worker/passes.ts'
+export type { Worker } from './worker/worker.ts'

@@ -16,3 +16,14 @@ export interface Clock {
   /** Whether the clock is the system's, to be corrected by the engine's time. A fake one is not. */
   readonly system: boolean
 }
+
+/** Time of the engine as this process knows it, so that due times, leases and limits of all processes agree. */
+export interface EngineClock extends Clock {
+  elapsed(): number
+  /**
+   * Asks the engine for its time when that is not known yet, when the last answer is older than a minute, or when the wall
+   * clock was set since then. A failure to refresh what is known only warns.
+   * @throws what the engine threw when the time was never known.
+   */
+  ready(): Promise<void>
+}

@@ -9,13 +9,14 @@ import type { Cancellation } from '../core/cancellation.ts'
 import { recordFields, recordText } from '../core/capture.ts'
 import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
-import type { Attempt } from '../schema/attempt.ts'
+import type { Attempt, FinalStatus } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
 import { inTime } from './in-time.ts'
 import { jobOf } from './ingest.ts'
+import { repeatedErrors } from './repeated-errors.ts'
 import { DeliveryContext, runOutbound } from './outbound.ts'
 import { senderOf } from '../core/sender.ts'
 
@@ -31,24 +32,28 @@ export interface Deliver {
   load(ids: readonly string[]): Promise<readonly Loaded[]>
   /** Sends a request, or finds why not. Null when it was canceled: then nothing is known of what the receiver saw. */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null>
-  /** Writes what a try came to, and all that follows from it, in one step; if it `lingers`, with others within 50 ms. */
-  settle(
-    loaded: Loaded,
-    sent: Sent,
-    claim: Claim | null,
-    options: { retries: boolean; lingers?: boolean },
-  ): Promise<Settlement>
+  /** What follows from a try, to be stored. `retries`: whether another try may follow; default true. */
+  conclude(loaded: Loaded, sent: Sent, claim: Claim | null, options?: { retries: boolean }): Conclusion
+  /**
+   * Stores a conclusion in one step; if it `lingers`, with others within 50 ms. It may be called again when it failed: the
+   * attempt is closed once, and told of once. Answers the attempt's status; null when the attempt was closed otherwise.
+   */
+  settle(conclusion: Conclusion, options?: { lingers: boolean }): Promise<FinalStatus | null>
   /** Writes the settlements that linger, and waits for all. */
   idle(): Promise<void>
+  /** Rejects with `unavailable` what waits for the storage. */
+  giveUp(): void
   /** Settlements that wait to be written. */
   readonly waiting: () => number
 }
 
+export type Conclusion = Ended
+
 export interface Sent {
   readonly outcome: Outcome
   readonly startedAt: number
-  /** Whether the endpoint did not answer in time or could not be reached. */
-  readonly unresponsive: boolean
+  /** Whether the endpoint timed out, could not be reached, or did not end its answer in time. */
+  readonly slow: boolean
 }
 
 /** Makes attempts: load, send, settle. Whoever calls it decides when, and holds the job meanwhile. */
@@ -59,6 +64,7 @@ export function deliverService(ctx: Context): Deliver {
     redact: new Set(deliver.redactHeaders.map((name) => name.toLowerCase())),
   }
   const tally = ctx.settings.breaker !== undefined
+  const complain = repeatedErrors(ctx.clock, ctx.log)
   const send = senderOf(ctx.http)
 
   const settlements: Gatherer<Settlement, Settled> = gatherer({
@@ -77,9 +83,17 @@ export function deliverService(ctx: Context): Deliver {
       if (!ctx.ownQueue && settlement.claim !== null) claims.push(settlement.claim)
     })
     if (next.length > 0) ctx.enqueued(next)
-    // Completed after the settlement: a crash between them leaves a job whose attempt is closed, and it sends nothing.
-    if (claims.length > 0) await ctx.queue.complete(claims)
+    if (claims.length > 0) await complete(claims)
     return answers
+  }
+
+  /** After the settlement. A job that is not completed is claimed again when its hold lapses, and its attempt found closed. */
+  async function complete(claims: readonly Claim[]): Promise<void> {
+    try {
+      await ctx.queue.complete(claims)
+    } catch (cause) {
+      complain('jobs of ended attempts could not be completed', cause)
+    }
   }
 
   async function load(ids: readonly string[]): Promise<readonly Loaded[]> {
@@ -99,8 +113,9 @@ export function deliverService(ctx: Context): Deliver {
 
   function attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
     const startedAt = ctx.clock.now()
+    const since = ctx.clock.elapsed()
     const { delivery, endpoint } = loaded
-    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, unresponsive: false })
+    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, slow: false })
     if (endpoint === null) return ended({ kind: 'endpoint_gone' })
     if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return ended({ kind: 'event_gone' })
@@ -119,7 +134,7 @@ export function deliverService(ctx: Context): Deliver {
         parent: delivery.trace ?? null,
       }),
       (trace) => make(loaded, endpoint, event, until, trace),
-      (sent) => endOf(sent ?? null, (ctx.clock.now() - startedAt) / 1000),
+      (sent) => endOf(sent ?? null, (ctx.clock.elapsed() - since) / 1000),
     )
   }
 
@@ -143,11 +158,11 @@ export function deliverService(ctx: Context): Deliver {
       const message = pluginMessage(cause)
       ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: loaded.delivery.attempt.id })
       ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
-      return { outcome: { kind: 'plugin_error', message }, startedAt, unresponsive: false }
+      return { outcome: { kind: 'plugin_error', message }, startedAt, slow: false }
     }
 
     const sentAt = ctx.clock.now()
-    ctx.counters.outbound++
+    const since = ctx.clock.elapsed()
     ctx.counters.outboundProcessing++
     let reply: Reply
     try {
@@ -157,11 +172,13 @@ export function deliverService(ctx: Context): Deliver {
       reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
     }
     ctx.counters.outboundProcessing--
+    if (reply.kind !== 'denied') ctx.counters.outbound++ // nothing was sent to a denied address
     if (reply.kind === 'aborted') return null
+    const latency = Math.round(ctx.clock.elapsed() - since)
     return {
-      outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
+      outcome: outcomeOf(reply, recordRequest(request, event), latency),
       startedAt: sentAt,
-      unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
+      slow: isSlow(reply),
     }
   }
 
@@ -215,50 +232,66 @@ export function deliverService(ctx: Context): Deliver {
     }
   }
 
-  async function write({ settlement, pauseUntil }: Ended, lingers: boolean): Promise<Settlement> {
+  async function write(
+    { settlement, pauseUntil }: Conclusion,
+    { lingers } = { lingers: false },
+  ): Promise<FinalStatus | null> {
     // Paused before it is settled, so that the next job of the endpoint cannot slip through in between.
     if (pauseUntil !== null) await ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
     const { settled, disabled } = await settlements.add(settlement, { lingers })
-    if (!settled) return settlement
+    if (!settled) return null
     tell(settlement, disabled)
-    return settlement
+    return settlement.status
   }
 
   function tell(settlement: Settlement, disabled: boolean): void {
-    const workspace_id = settlement.workspaceId
-    if (settlement.status === 'FAILED') ctx.counters.outboundFailed++
+    const { workspaceId: workspace_id, status, exhausted, error_code } = settlement
     const attempt = shownEnding(settlement)
+    const { endpoint_id, event_id } = attempt
+    const ids = { workspace_id, endpoint_id, event_id, attempt_id: attempt.id }
+    if (status === 'FAILED') {
+      ctx.counters.outboundFailed++
+      ctx.log.debug('a delivery failed', { ...ids, status: attempt.response?.status ?? null, error_code })
+    }
     ctx.emit('attempt', { workspace_id, attempt })
-    if (settlement.exhausted) ctx.emit('exhausted', { workspace_id, attempt })
+    if (exhausted) {
+      ctx.log.info('the tries of a delivery are used up', ids)
+      ctx.emit('exhausted', { workspace_id, attempt })
+    }
     if (disabled) {
-      ctx.emit('endpoint.disabled', { workspace_id, endpoint_id: attempt.endpoint_id, reason: 'gone' })
+      ctx.log.info('an endpoint was disabled: it answered 410', ids)
+      ctx.emit('endpoint.disabled', { workspace_id, endpoint_id, reason: 'gone' })
     }
   }
 
   return {
     load,
     attempt,
-    settle: (loaded, sent, claim, { retries, lingers = false }) =>
-      write(
-        settle(
-          {
-            workspaceId: loaded.delivery.workspaceId,
-            attempt: loaded.delivery.attempt,
-            claim,
-            endpoint: loaded.endpoint,
-            startedAt: sent.startedAt,
-            retries,
-            tally,
-          },
-          sent.outcome,
-          ctx.clock.now(),
-          ctx.newId,
-        ),
-        lingers,
+    conclude: (loaded, sent, claim, { retries } = { retries: true }) =>
+      settle(
+        {
+          workspaceId: loaded.delivery.workspaceId,
+          attempt: loaded.delivery.attempt,
+          claim,
+          endpoint: loaded.endpoint,
+          startedAt: sent.startedAt,
+          retries,
+          tally,
+        },
+        sent.outcome,
+        ctx.clock.now(),
+        ctx.newId,
       ),
+    settle: write,
     idle: () => settlements.idle(),
+    giveUp: () => settlements.giveUp(),
     waiting: () => settlements.waiting(),
   }
+}
+
+function isSlow(reply: Reply): boolean {
+  if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the host's own may not say
+  return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }
 
 function pluginMessage(cause: unknown): string {

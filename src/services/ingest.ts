@@ -34,6 +34,8 @@ export interface Ingest {
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
   ): Promise<Ingested>
   idle(): Promise<void>
+  /** Rejects with `unavailable` what waits for the storage. */
+  giveUp(): void
 }
 
 /** How often an event is matched anew when writes of configuration overtake it. */
@@ -98,11 +100,11 @@ export function ingestService(ctx: Context): Ingest {
   /** Hands an entry to those that gather, with the trace context that its attempts belong to. */
   async function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
     const { workspaceId, event } = entry
-    const startedAt = ctx.clock.now()
+    const since = ctx.clock.elapsed()
     return await follow(
       ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
       (trace) => (event.unique_id === null ? plain : unique).add(trace === null ? entry : { ...entry, trace }),
-      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.now() - startedAt) / 1000 }),
+      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
     )
   }
 
@@ -130,6 +132,10 @@ export function ingestService(ctx: Context): Ingest {
     withAttempts,
     async idle() {
       await Promise.all([plain.idle(), unique.idle()])
+    },
+    giveUp() {
+      plain.giveUp()
+      unique.giveUp()
     },
   }
 }

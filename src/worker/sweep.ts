@@ -14,6 +14,7 @@ export function sweep(ctx: Context): Sweep {
   let after: readonly [number, string] | null = null
   return {
     async page() {
+      await ctx.clock.ready()
       const jobs = await ctx.storage.attempts.overdue({ before: ctx.clock.now() - graceMs, after, limit: pageSize })
       if (jobs.length > 0) await ctx.queue.add(jobs)
       const last = jobs.length === pageSize ? jobs.at(-1)! : null

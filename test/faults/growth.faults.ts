@@ -9,6 +9,7 @@ import type { Settlement } from '../../src/contracts/storage.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { freshSchema, ownPostgres } from '../support/postgres.ts'
 import { seconds } from './report.ts'
+import { claimOptions } from '../support/claim-options.ts'
 
 const deliveries = Number(process.env['DELIVERIES'] ?? 1_000_000)
 /** Of which the bytes of one are told. */
@@ -75,7 +76,7 @@ function delivering(pool: Pool, schema: string, { deliveries: all, data: text, o
   const work = async (): Promise<void> => {
     while (progress.settled < all) {
       const now = start + progress.published
-      const claims = await storage.queue.claim({ limit: batch, cap: 16, busy: {}, leaseMs: 30_000, now })
+      const claims = await storage.queue.claim(claimOptions({ limit: batch, cap: 16, leaseMs: 30_000, now }))
       if (claims.length === 0) await sleep(1)
       const byId = new Map(claims.map((claim) => [claim.id, claim]))
       const loaded = await storage.attempts.load(claims.map((claim) => claim.id))

@@ -4,6 +4,7 @@ import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { AttemptQuery, EventQuery } from '../../src/contracts/storage.ts'
 import { attempt, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { claimOptions } from '../support/claim-options.ts'
 
 type PostgresStorage = ReturnType<typeof postgres>
 
@@ -121,7 +122,7 @@ export const operations: readonly Operation[] = [
   {
     name: 'claim, extend, release, complete',
     async run({ queue }) {
-      const claims = await queue.claim({ limit: 64, cap: 16, busy: { ep2: 16 }, leaseMs: 1000, now: start })
+      const claims = await queue.claim(claimOptions({ limit: 64, cap: 16, leaveOut: new Set(['ep2']), now: start }))
       if (claims.length !== 64) throw new Error(`${claims.length} claims`)
       await queue.extend(claims, start + 2000)
       await queue.release(claims.slice(0, 32))

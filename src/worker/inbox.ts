@@ -33,6 +33,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
 
   return {
     async batch() {
+      await ctx.clock.ready()
       const taken = await ctx.inbox.take({ limit: batchSize, maxBytes: batchBytes, leaseMs, now: ctx.clock.now() })
       if (taken.length === 0) return 0
       const outcomes = await Promise.all(taken.map(store))
