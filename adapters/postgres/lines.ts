@@ -1,11 +1,12 @@
 import type { Database } from './database.ts'
-import { sql } from './sql.ts'
+import { raw, type Sql, sql } from './sql.ts'
 
 const everyMs = 60_000
 
 /**
  * Puts lines right by what groups say, before the first claim of a process and then once a minute. A process of the
- * version before knows no lines: it works hints into groups alone, and may make groups without a workspace.
+ * version before knows no lines: it works hints into groups alone, and may make groups without a workspace. A group whose
+ * endpoint is gone is of workspace `''`.
  */
 export function repairer(db: Database): (now: number) => Promise<void> {
   let last = -Infinity
@@ -17,14 +18,15 @@ export function repairer(db: Database): (now: number) => Promise<void> {
 }
 
 async function repair({ run, t }: Database): Promise<void> {
+  const workspaceOf = (group: string): Sql => sql`
+    (select w.id from ${t.endpoints} e join ${t.workspaces} w on w.key = e.workspace where e.id = ${raw(group)}.id)`
   await run(sql`
     with named as (
-      update ${t.groups} g set workspace = w.id
-      from ${t.endpoints} e join ${t.workspaces} w on w.key = e.workspace
-      where e.id = g.id and g.id = any(array(
-        select id from ${t.groups} where coalesce(workspace, '') = '' order by id for update skip locked
+      update ${t.groups} g set workspace = coalesce(${workspaceOf('g')}, '') where id = any(array(
+        select id from ${t.groups} n where workspace is null or (workspace = '' and ${workspaceOf('n')} is not null)
+        order by id for update skip locked
       ))
-      returning g.workspace, g.ready_at
+      returning workspace, ready_at
     ),
     earliest as (
       select workspace, min(ready_at) as ready_at
