@@ -268,10 +268,11 @@ create table $schema.revisited (
   {
     version: 4,
     sql: `
--- Workspaces take turns. Claims lock these tables in this order too. A transaction of a host that is open may keep this
--- waiting, and all others wait behind it: so it gives up soon, and is to be tried again.
-set local lock_timeout = '3s';
+-- Workspaces take turns. Claims lock these tables in this order too. An open transaction of a host may keep this waiting,
+-- and all others wait behind it: so it gives up soon, and is to be tried again.
+set local lock_timeout = '1s';
 lock table $schema.hints, $schema.groups in access exclusive mode;
+set local lock_timeout to default;
 
 -- The workspace of a group is that of its endpoint. \`ready_at\` is when the group may be claimed, its pause counted.
 alter table $schema.hints add column workspace text collate "C";
@@ -279,6 +280,8 @@ alter table $schema.groups add column workspace text collate "C",
   add column ready_at bigint generated always as (case when next_at is not null then greatest(next_at, paused_until) end) stored;
 update $schema.groups g set workspace = w.id
 from $schema.endpoints e join $schema.workspaces w on w.key = e.workspace where e.id = g.id;
+update $schema.hints h set workspace = w.id
+from $schema.endpoints e join $schema.workspaces w on w.key = e.workspace where e.id = h.group_id;
 create index groups_ready on $schema.groups (workspace, ready_at) where ready_at is not null;
 drop index $schema.groups_next;
 
