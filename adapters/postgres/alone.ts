@@ -24,12 +24,11 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
         order by g.ready_at limit ${groupsEach}::int
       ) g`,
     )},
-    early as (select null as workspace where false),
     most as materialized (
       select case when (
         select true from ${t.lines} l
         where greatest(l.ready_at, l.served_at) <= ${now + skewMs}::bigint and l.ready_at is not null and l.ready_at <= ${now}::bigint
-          and l.workspace <> ${workspace}::text limit 1
+          and l.workspace <> ${workspace}::text order by greatest(l.ready_at, l.served_at) limit 1
       ) is not true and (
         select true from head where head_at is not null and workspace <> ${workspace}::text limit 1
       ) is not true then ${mostOf(round, workspace)}::bigint end as jobs

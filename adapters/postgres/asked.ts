@@ -3,12 +3,14 @@ import { nothing, type Sql, sql } from './sql.ts'
 import { json } from './database.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
-const fewestLooks = 512
+const fewestLooks = 256
 /** Lines and groups that are looked at beyond the limit, since some turn out to have nothing, or something later. */
-const spare = 32
+const spare = 16
 
 /** Clocks of processes differ: a workspace that was served a moment ahead is still in line. */
 export const skewMs = 1000
+/** When a workspace was served is remembered for so long. */
+export const servedForMs = 3_600_000
 
 /** What one statement of a claim is asked for. */
 export interface Round extends Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'leaseMs' | 'now'> {
@@ -51,7 +53,7 @@ export function asked(
     else if (!leaveOut.has(group)) closed.push(group)
   }
   const left = limit - claims.length
-  const each = isWide ? left + spare : Math.max(4, Math.ceil(Math.max(fewestLooks, 4 * left) / met))
+  const each = isWide ? left + spare : Math.max(2, Math.ceil(Math.max(fewestLooks, 3 * left) / met))
   return {
     limit: left,
     free: free - claims.length,

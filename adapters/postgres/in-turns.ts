@@ -1,10 +1,9 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round, skewMs } from './asked.ts'
+import { type Choice, closedGroups, isOpen, isWaiting, type Round, servedForMs, skewMs } from './asked.ts'
 import type { Database } from './database.ts'
 import { called } from './called.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
 
-const servedForMs = 3_600_000
 const factor = raw(String(shareFactor))
 
 /** Chooses jobs in turns by workspace. */
@@ -39,22 +38,23 @@ export function inTurns(db: Database, round: Round): Choice {
   }
 }
 
-/** Lines that have groups for this caller, and those whose `ready_at` is too early. */
+/** Lines that have groups for this caller: first those that use no slot, then the others, those with the fewest slots first. */
 function lines({ t }: Database, round: Round): Sql {
-  const { now, groupsEach, workspaces } = round
+  const { now, closed, groupsEach, workspaces } = round
   const limit = sql`${round.lines}::int`
   const turn = raw('greatest(l.ready_at, l.served_at)')
-  const ready = sql`
-    select id, next_at, ready_at from ${t.groups} g where g.workspace = l.workspace and g.ready_at <= ${now}::bigint`
+  const open = sql`
+    from ${t.groups} g
+    where g.workspace = l.workspace and g.ready_at <= ${now}::bigint and ${isOpen(round, raw('g.id'))}`
+  // Where many groups are closed, many lines have no other: these are passed over with less work.
   const found = sql`
     select l.workspace, g.ids, g.next_ats from ${t.lines} l
     cross join lateral (
       select array_agg(id) as ids, array_agg(next_at) as next_ats
-      from (${ready} and ${isOpen(round, raw('g.id'))} order by g.ready_at limit ${groupsEach}::int) g
+      from (select id, next_at ${open} order by g.ready_at limit ${groupsEach}::int) g
     ) g
-    where l.ready_at <= ${now}::bigint and (g.ids is not null or (select true from (${ready}) g limit 1) is not true)`
+    where l.ready_at <= ${now}::bigint and ${closed.length === 0 ? nothing : sql`(select true ${open} limit 1) and`} g.ids is not null`
   const isIdle = workspaces === '{}'
-  // First those that use no slot; where these do not suffice the others, those with the fewest slots first.
   return sql`
     unserved as materialized (
       ${found} and ${turn} <= ${now + skewMs}::bigint and l.ready_at is not null
@@ -72,8 +72,7 @@ function lines({ t }: Database, round: Round): Sql {
         order by ((select workspaces from busy) ->> l.workspace)::bigint, ${turn} limit ${limit}
       )`
       }
-    ),
-    early as (select workspace from line where ids is null)`
+    )`
 }
 
 /** The jobs that workspaces offer, each with its level. */

@@ -1,12 +1,15 @@
 import type { Database } from './database.ts'
+import { moving } from './moved.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 const everyMs = 60_000
 
 /**
- * Puts lines right by what groups say, before the first claim of a process and then once a minute. A process of the
- * version before knows no lines: it works hints into groups alone, and may make groups without a workspace. A group whose
- * endpoint is gone is of workspace `''`.
+ * Puts lines right by what groups say, before the first claim of a process and then once a minute:
+ *
+ * - A process of the version before knows no lines: it works hints into groups alone, and may make groups without a
+ *   workspace. A group whose endpoint is gone is of workspace `''`.
+ * - A line is ready too early after a pause, or when two claims moved it at the same moment. Each claim passes over it.
  */
 export function repairer(db: Database): (now: number) => Promise<void> {
   let last = -Infinity
@@ -37,7 +40,8 @@ async function repair({ run, t }: Database): Promise<void> {
       where ready_at is not null group by workspace
     )
     insert into ${t.lines} as l (workspace, ready_at, version)
-    select workspace, ready_at, 1 from earliest order by workspace
-    on conflict (workspace) do update set ready_at = excluded.ready_at, version = l.version + 1
-    where l.ready_at is null or l.ready_at > excluded.ready_at`)
+    select workspace, e.ready_at, coalesce(s.version, 0) + 1
+    from earliest e full join ${t.lines} s using (workspace)
+    where e.ready_at is distinct from s.ready_at order by workspace
+    on conflict (workspace) do update set version = l.version + 1, ready_at = ${moving(raw('l'), raw('ready_at'))}`)
 }

@@ -20,8 +20,6 @@ export function hintsRead({ t }: Database): Sql {
  * be ready later than their rows say.
  */
 export function moved({ t }: Database, { now }: Round): Sql {
-  const earliest = (before: Sql, after: Sql, version: Sql): Sql => sql`
-    case when ${version} + 1 = excluded.version then ${after} else least(${before}, ${after}) end`
   return sql`
     rest as materialized (
       select d.id, coalesce(d.workspace, g.workspace, '') as workspace, d.worked_in, d.taken is not null as served,
@@ -48,7 +46,7 @@ export function moved({ t }: Database, { now }: Round): Sql {
       select id, workspace, next_at, coalesce(version, 0) + 1 from rest
       where worked_in or before is distinct from next_at order by id
       on conflict (id) do update set workspace = excluded.workspace, version = g.version + 1,
-        next_at = ${earliest(raw('g.next_at'), raw('excluded.next_at'), raw('g.version'))}
+        next_at = ${moving(raw('g'), raw('next_at'))}
       returning 1
     ),
     advanced as (
@@ -56,10 +54,7 @@ export function moved({ t }: Database, { now }: Round): Sql {
       select d.workspace, least(d.ready_at, other.ready_at), case when d.served then ${now}::bigint end,
         coalesce(seen.version, 0) + 1
       from (
-        select workspace, min(ready_at) as ready_at, bool_or(served) as served from (
-          select workspace, ready_at, served from rest
-          union all select workspace, null, false from early
-        ) named group by workspace
+        select workspace, min(ready_at) as ready_at, bool_or(served) as served from rest group by workspace
       ) d
       left join lateral (select version from ${t.lines} where workspace = d.workspace limit 1) seen on true
       left join lateral (
@@ -70,7 +65,13 @@ export function moved({ t }: Database, { now }: Round): Sql {
       where (select count(*) from moved) >= 0 -- groups first
       order by d.workspace
       on conflict (workspace) do update set
-        ready_at = ${earliest(raw('l.ready_at'), raw('excluded.ready_at'), raw('l.version'))},
+        ready_at = ${moving(raw('l'), raw('ready_at'))},
         served_at = greatest(l.served_at, excluded.served_at), version = l.version + 1
     )`
+}
+
+/** What a time of a row becomes: it moves forward only where the statement saw the latest version of the row. */
+export function moving(row: Sql, time: Sql): Sql {
+  return sql`
+    case when ${row}.version + 1 = excluded.version then excluded.${time} else least(${row}.${time}, excluded.${time}) end`
 }

@@ -151,4 +151,18 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     expect(rows).toEqual([{ id: 'kept' }])
     expect(await count('limits')).toBe(1)
   })
+
+  test('the line of a workspace goes when it had no work for an hour', async () => {
+    const { subject } = opened
+    const job = (workspace: string) => ({ id: `job-${workspace}`, workspace, group: `g-${workspace}`, due_at: start })
+    await subject.queue.add([job('idle')])
+    await subject.queue.complete(await claimAll(subject, start))
+    await subject.queue.add([job('served'), job('waiting')])
+    const claims = await claimAll(subject, start + 3_600_001)
+    await subject.queue.release(claims.filter(({ workspace }) => workspace === 'waiting'))
+    await subject.queue.complete(claims.filter(({ workspace }) => workspace === 'served'))
+    await subject.purge(old)
+    const { rows } = await pool.query(`select workspace from ${opened.schema}.lines order by workspace`)
+    expect(rows).toEqual([{ workspace: 'served' }, { workspace: 'waiting' }])
+  })
 })
