@@ -1,5 +1,5 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round, skewMs } from './asked.ts'
+import { type Choice, closedGroups, isOpen, isWaiting, type Round } from './asked.ts'
 import { called } from './called.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from './sql.ts'
@@ -27,7 +27,7 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
     most as materialized (
       select case when (
         select true from ${t.lines} l
-        where greatest(l.ready_at, l.served_at) <= ${now + skewMs}::bigint and l.ready_at is not null and l.ready_at <= ${now}::bigint
+        where greatest(l.ready_at, l.served_at) <= ${now}::bigint and l.ready_at is not null
           and l.workspace <> ${workspace}::text order by greatest(l.ready_at, l.served_at) limit 1
       ) is not true and (
         select true from head where head_at is not null and workspace <> ${workspace}::text limit 1

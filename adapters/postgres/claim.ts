@@ -79,7 +79,7 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
       where ctid = any(array(select at from locked_jobs)) returning id
     ),
     -- Not one that was written by somebody else since this statement began: it stands elsewhere now, and waits.
-    taken as materialized (select * from locked_jobs where id in (select id from claimed)),
+    taken as materialized (select * from locked_jobs where (id in (select id from claimed)) is true),
     ${moved(db, round)}
     select t.id, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until
     from (${summary}) s left join taken t on true

@@ -53,7 +53,7 @@ function lines({ t }: Database, round: Round): Sql {
       select array_agg(id) as ids, array_agg(next_at) as next_ats
       from (select id, next_at ${open} order by g.ready_at limit ${groupsEach}::int) g
     ) g
-    where l.ready_at <= ${now}::bigint and ${closed.length === 0 ? nothing : sql`(select true ${open} limit 1) and`} g.ids is not null`
+    where ${closed.length === 0 ? nothing : sql`(select true ${open} limit 1) and`} g.ids is not null`
   const isIdle = workspaces === '{}'
   return sql`
     unserved as materialized (

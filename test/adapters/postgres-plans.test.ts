@@ -5,7 +5,7 @@ import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/postgres/sql.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
-import { filled, operations, plansOf } from '../faults/plans.ts'
+import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
 
@@ -34,6 +34,113 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     for (const { whole, mostRows, text } of plans) {
       expect(whole, text).toEqual([])
       expect(mostRows, text).toBeLessThan(3000)
+    }
+  })
+})
+
+const left = Array.from({ length: 1000 }, (_, i) => `g${i}`)
+const fresh = [
+  "insert into jobs select 'new' || i, 'new', 1 from generate_series(1, 500) i",
+  `insert into hints values ('new', 1, 'new')`,
+]
+
+/** What a queue holds, in jobs of groups of workspaces, and how many rows one step of a claim of 64 may come upon. */
+const backlogs = [
+  {
+    name: '10,000 workspaces with due work',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '10,000 workspaces with due work, of which 192 use a slot',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    busy: 192,
+    mostRows: 600,
+  },
+  {
+    name: '10,000 workspaces with work due later',
+    jobs: `select 'j' || i, 'g' || i % 10000, ${start} + 100000 + i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '200,000 due jobs in 1,000 groups of one workspace',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 199999) i`,
+    workspace: `'w'`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '1,000 groups of one workspace that are left out',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
+    workspace: `'w'`,
+    leaveOut: left,
+    mostRows: 1400,
+  },
+  {
+    name: '1,000 workspaces whose groups are left out',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: left,
+    mostRows: 1400,
+  },
+  {
+    name: '10,000 paused groups of one workspace',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w'`,
+    pausedUntil: start + 60_000,
+    leaveOut: [],
+    mostRows: 400,
+  },
+]
+
+describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_000 }, () => {
+  test.each(backlogs)('beside $name is not much more than it takes', async (backlog) => {
+    const { jobs, workspace, pausedUntil = 0, busy = 0, leaveOut, mostRows } = backlog
+    const slots = new Map(Array.from({ length: busy }, (_, i) => [`wg${i}`, 1]))
+    const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+    const schemas = schemasOf(pool)
+    try {
+      const { schema } = await schemas.open({ listen: false })
+      for (const statement of [
+        `insert into jobs ${jobs}`,
+        `insert into groups (id, workspace, next_at, paused_until)
+          select id, ${workspace}, next_at, ${pausedUntil}
+          from (select group_id as id, min(due_at) as next_at from ${schema}.jobs group by group_id) g`,
+        `insert into lines (workspace, ready_at) select workspace, min(ready_at) from ${schema}.groups group by workspace`,
+        ...fresh,
+      ]) {
+        await pool.query(statement.replace('into ', `into ${schema}.`))
+      }
+      await pool.query(`analyze ${['jobs', 'groups', 'lines', 'hints'].map((name) => `${schema}.${name}`).join(', ')}`)
+      // The last claims expect one workspace alone, where there is one.
+      const run = async ({ queue }: PostgresStorage) => {
+        for (let n = 0; n < 7; n++) {
+          const claims = await queue.claim(
+            claimOptions({
+              limit: 64,
+              busy: { workspaces: slots, groups: new Map() },
+              leaveOut: new Set(leaveOut),
+              now: start,
+            }),
+          )
+          expect(claims).toHaveLength(64)
+          await queue.complete(claims)
+        }
+      }
+      for (const { text, mostRows: rows } of await plansOf(pool, schema, { name: backlog.name, run }, 0)) {
+        if (text.includes('full join') || text.includes('Full Join')) continue // once a minute all is looked at
+        expect(text).not.toMatch(/Seq Scan on jobs\b/)
+        expect(rows, text).toBeLessThan(mostRows)
+      }
+    } finally {
+      await schemas.drop()
+      await pool.end()
     }
   })
 })

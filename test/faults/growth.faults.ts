@@ -17,7 +17,7 @@ const weighed = 20_000
 const batch = 500
 /** How far the publisher is ahead of the workers, at most. */
 const backlog = 2000
-const hot = ['jobs', 'open_attempts', 'groups', 'hints']
+const hot = ['jobs', 'open_attempts', 'groups', 'lines', 'hints']
 
 /** A kilobyte that does not compress to nothing. */
 const data = JSON.stringify({

@@ -6,7 +6,7 @@ import type { AttemptQuery, EventQuery } from '../../src/contracts/storage.ts'
 import { attempt, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 
-type PostgresStorage = ReturnType<typeof postgres>
+export type PostgresStorage = ReturnType<typeof postgres>
 
 /** Tables that no statement of the hot path and no page may read as a whole. */
 const large = ['events', 'attempts', 'open_attempts', 'outcomes', 'jobs', 'unique_ids', 'messages']
