@@ -14,6 +14,7 @@ import type { configDocument } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { insecureProblem } from './endpoints.ts'
 import { completeConfig, placeProblems, readyProblem, signature, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
 
@@ -46,6 +47,7 @@ export async function wantedConfiguration(
     document.endpoints,
     plugins,
     endpointFields,
+    ({ request }, existing) => insecureProblem(ctx, request.url, existing),
   )
   const sources = await wantedOwners(ctx, 'source_id', current.sources, document.sources, plugins, (entry, existing) =>
     sourceFields(ctx, entry, existing),
@@ -91,6 +93,7 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
   entries: readonly OwnerEntry[] | undefined,
   plugins: ReadonlyMap<string, Owned>,
   fieldsOf: (entry: OwnerEntry, existing: Row | null) => Wanted<Row>['fields'],
+  problemsOf: (entry: OwnerEntry, existing: Row | null) => FieldErrors | null = () => null,
 ): Promise<{ readonly wanted: WantedOwner<Row>[] | null; readonly problems: readonly FieldError[] | null }> {
   if (entries === undefined) return { wanted: null, problems: null }
   const { meant, repeated } = identify(
@@ -102,9 +105,11 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
   for (const [i, entry] of entries.entries()) {
     const existing = meant[i] ?? null
     const own = await wantedPlugins(ctx, ownerKey, entry.plugins, existing && plugins.get(existing.id))
+    const refused = problemsOf(entry, existing)
     if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
-    else if ('problems' in own) put(problems, i, own.problems)
-    else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
+    else if ('problems' in own || refused !== null) {
+      put(problems, i, { ...refused, ...('problems' in own ? own.problems : {}) })
+    } else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
   }
   return { wanted, problems: problems.length === 0 ? null : problems }
 }

@@ -4,6 +4,7 @@ import type { Platform } from '../../contracts/platform.ts'
 import { bytesOf } from '../../core/encoding.ts'
 import { headerProblem } from '../../schema/endpoint.ts'
 import { object, text } from '../../schema/leaf.ts'
+import { mayAnswerWith } from './exit-headers.ts'
 import { ownThreadRunner, type Runner, threadRunner } from './runner.ts'
 import type { Ending, Line, Subject } from './sandbox.ts'
 
@@ -89,7 +90,7 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
         async inbound(request, { log, signal }) {
           const ending = await run(inboundSubject(request), log, signal)
           if (ending === 'busy') return busy()
-          if (ending.kind === 'exit') return exitResponse(ending)
+          if (ending.kind === 'exit') return exitResponse(ending, log)
           if (ending.kind !== 'done') throw failure(ending)
           return ending.body === undefined ? request : { ...request, body: bytesOf(ending.body) }
         },
@@ -123,14 +124,18 @@ function outboundSubject({ method, url, headers, body }: Outbound): Subject {
   return { side: 'outbound', host, method, path: pathname, headers, body }
 }
 
-function exitResponse({ status, headers, body, json }: Extract<Ending, { kind: 'exit' }>): Response {
+function exitResponse({ status, headers, body, json }: Extract<Ending, { kind: 'exit' }>, log: Logger): Response {
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new Error('exit: the status is 200 to 599')
+  const dropped: string[] = []
   const answer = new Headers(json ? { 'content-type': 'application/json; charset=utf-8' } : {})
   for (const [name, value] of Object.entries(headers)) {
     const problem = headerProblem(name, value)
     if (problem !== null) throw new Error(`exit: header ${JSON.stringify(name.slice(0, 100))}: ${problem}`)
-    answer.set(name, value)
+    if (mayAnswerWith(name, status)) answer.set(name, value)
+    else dropped.push(name.slice(0, 100))
   }
+  if (dropped.length > 0)
+    log.warn(`exit: left out headers that no function may set: ${dropped.slice(0, 20).join(', ')}`)
   return new Response([204, 205, 304].includes(status) ? null : body, { status, headers: answer })
 }
 
