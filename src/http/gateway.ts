@@ -4,6 +4,7 @@ import type { Inbound, InboundContext } from '../contracts/plugin.ts'
 import type { Route } from '../contracts/storage.ts'
 import { recordText } from '../core/capture.ts'
 import { parseJson, sliceProperty } from '../core/json-slice.ts'
+import { oneLine } from '../core/one-line.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
@@ -202,7 +203,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   /** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
   function pluginFailed({ id, name }: Plugin, cause: unknown): Response {
     if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx.log, cause)
-    const message = String(cause instanceof Error ? cause.message : cause).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    const message = oneLine(String(cause instanceof Error ? cause.message : cause))
     ctx.log.error(`plugin ${id} (${name}) failed: ${recordText(message, 512)}`)
     ctx.log.debug(`plugin ${id} (${name}) failed`, { cause })
     return internalError()

@@ -7,6 +7,7 @@ import type { AttemptEnd } from '../contracts/telemetry.ts'
 import { endedAttempt } from '../core/attempt.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { recordFields, recordText } from '../core/capture.ts'
+import { oneLine } from '../core/one-line.ts'
 import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { Attempt, FinalStatus } from '../schema/attempt.ts'
@@ -296,7 +297,7 @@ function isSlow(reply: Reply): boolean {
 
 function pluginMessage(cause: unknown): string {
   const message = cause instanceof Error ? cause.message : 'the plugin failed'
-  return recordText(message, 512)
+  return recordText(oneLine(message), 512)
 }
 
 /** What is told of a try; the time of a request that was answered is known exactly. */

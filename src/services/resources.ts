@@ -29,7 +29,7 @@ export interface ResourceKind<Row extends Resource> {
   readonly collection: Collection<Row, PluginQuery>
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
-  describe(input: unknown, existing: Row | null): Awaitable<Described<Row>>
+  describe(input: unknown, existing: Row | null, workspaceId: string): Awaitable<Described<Row>>
   /** Stores a new row; the collection's insert unless told. */
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
 }
@@ -49,7 +49,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
 
     async create(workspace, input) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      const { id, fields } = await describe(input, null)
+      const { id, fields } = await describe(input, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
       const outcome = await (insert ?? collection.insert)(workspaceId, row, boundsOf(ctx))
@@ -70,7 +70,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       return await inTurn(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
         if (found === null) throw notFound()
-        const { fields } = await describe(merge(found.row, input), found.row)
+        const { fields } = await describe(merge(found.row, input), found.row, workspaceId)
         const row = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
         const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
         if (outcome === 'written') return row

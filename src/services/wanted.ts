@@ -21,7 +21,10 @@ import { withPath } from './sources.ts'
 type Document = v.InferOutput<typeof configDocument>
 type Entry = NonNullable<Document['endpoints'] | Document['sources']>[number]
 type PluginEntry = Entry['plugins'][number]
-type OwnerKey = 'endpoint_id' | 'source_id'
+interface Place {
+  readonly workspaceId: string
+  readonly ownerKey: 'endpoint_id' | 'source_id'
+}
 /** Plugins of an owner by their name, which is their identity there. */
 type Owned = ReadonlyMap<string, Plugin>
 
@@ -40,17 +43,23 @@ export async function wantedConfiguration(
   document: Document,
 ): Promise<WantedConfiguration> {
   const plugins = pluginsByOwner(current)
+  const workspaceId = current.workspace.id
   const endpoints = await wantedOwners(
     ctx,
-    'endpoint_id',
+    { workspaceId, ownerKey: 'endpoint_id' },
     current.endpoints,
     document.endpoints,
     plugins,
     endpointFields,
     ({ request }, existing) => insecureProblem(ctx, request.url, existing),
   )
-  const sources = await wantedOwners(ctx, 'source_id', current.sources, document.sources, plugins, (entry, existing) =>
-    sourceFields(ctx, entry, existing),
+  const sources = await wantedOwners(
+    ctx,
+    { workspaceId, ownerKey: 'source_id' },
+    current.sources,
+    document.sources,
+    plugins,
+    (entry, existing) => sourceFields(ctx, entry, existing),
   )
   if (endpoints.problems !== null || sources.problems !== null) {
     throw invalid({
@@ -88,7 +97,7 @@ function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null)
 
 async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends Entry>(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   rows: readonly { readonly row: Row }[],
   entries: readonly OwnerEntry[] | undefined,
   plugins: ReadonlyMap<string, Owned>,
@@ -104,7 +113,7 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
   const problems: FieldError[] = []
   for (const [i, entry] of entries.entries()) {
     const existing = meant[i] ?? null
-    const own = await wantedPlugins(ctx, ownerKey, entry.plugins, existing && plugins.get(existing.id))
+    const own = await wantedPlugins(ctx, place, entry.plugins, existing && plugins.get(existing.id))
     const refused = problemsOf(entry, existing)
     if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
     else if ('problems' in own || refused !== null) {
@@ -116,7 +125,7 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
 
 async function wantedPlugins(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   entries: readonly PluginEntry[],
   owned: Owned | null | undefined,
 ): Promise<Checked<WantedPlugin[]>> {
@@ -127,7 +136,7 @@ async function wantedPlugins(
     const existing = owned?.get(entry.name) ?? null
     const checked = names.has(entry.name)
       ? { problems: { name: repeatedItem } }
-      : await wantedPlugin(ctx, ownerKey, entry, existing)
+      : await wantedPlugin(ctx, place, entry, existing)
     names.add(entry.name)
     if ('problems' in checked) put(problems, i, checked.problems)
     else value.push(checked.value)
@@ -137,18 +146,18 @@ async function wantedPlugins(
 
 async function wantedPlugin(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   { id, name, enabled, config: given, metadata }: PluginEntry,
   existing: Plugin | null,
 ): Promise<Checked<WantedPlugin>> {
   const kind = ctx.plugins.get(name)
   if (kind === undefined) return { problems: { name: unknownName(name) } }
   // The owner may not have an id yet; that there is one is what counts.
-  const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [ownerKey]: '' })
+  const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [place.ownerKey]: '' })
   if (misplaced !== null) return { problems: misplaced }
   const unready = await readyProblem(ctx, kind)
   if (unready !== null) return { problems: { name: unready } }
-  const config = await completeConfig(ctx, kind, given, existing?.config ?? null)
+  const config = await completeConfig(ctx, kind, given, existing?.config ?? null, place.workspaceId)
   if (!config.ok) return { problems: { config: config.fields } }
   return { value: { id, existing, fields: { name, enabled, config: config.value, metadata } } }
 }
