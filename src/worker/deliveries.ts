@@ -60,6 +60,7 @@ export class Deliveries {
     }
   }
 
+  /** Claims leave out the endpoints of `claimed` until the limiter has answered for these jobs, so that order holds. */
   async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
     const { limits, holds, wakeup } = this.#needs
     limits.markUndecided(claimed)

@@ -3,7 +3,7 @@ import type { Claim } from '../contracts/queue.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { type Wakeup, wakeup } from './wakeup.ts'
 
-/** Another process may claim a job this long after its holder has died. */
+/** Another process may claim a job this long after the process that held the job has died. */
 export const leaseMs = 30_000
 /** Leases are lengthened three times while they last, so that two failures in a row lose no hold. */
 export const lengthenEveryMs = leaseMs / 3
@@ -20,7 +20,7 @@ export function claimsOf(holds: readonly Hold[]): readonly Claim[] {
   return holds.map(({ claim }) => claim)
 }
 
-/** The jobs that this process holds. A hold ends when its job is completed or given back, or when its lease ends. */
+/** The jobs that this process holds. A hold ends when the job is completed or given back, or when the lease ends. */
 export class Holds {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
@@ -53,7 +53,7 @@ export class Holds {
     return this.#byJob.get(hold.claim.id) === hold && !hold.cancellation.canceled
   }
 
-  /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of its lease. */
+  /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of the lease. */
   remove(hold: Hold): void {
     if (this.#byJob.get(hold.claim.id) === hold) this.#byJob.delete(hold.claim.id)
     this.#fewer.wake('freed')

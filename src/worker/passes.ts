@@ -75,7 +75,7 @@ export class Passes {
       const next = await this.#nextDue(end)
       if (next === null) return await this.#passUntil(end)
       if (next > now) await this.#passUntil(next)
-      else if (end === now) return // the job is due, but another process holds the job or its endpoint is paused
+      else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
       else await this.#passUntil(now + 1)
     }
   }

@@ -12,7 +12,7 @@ export interface LimitedJobs {
   readonly refused: readonly Hold[]
 }
 
-/** A question to the limiter, for one endpoint. `period` is in seconds. */
+/** A question to the limiter: `want` grants for an endpoint. `limit`: `quota` requests each `period` seconds. */
 interface Question {
   readonly key: string
   readonly limit: { quota: number; period: number }
@@ -106,7 +106,7 @@ export class RateLimits {
   }
 }
 
-/** The first jobs of an endpoint are granted, as many as its limit allows. */
+/** The first jobs of an endpoint are granted, as many as the limit allows. */
 function divide(jobs: readonly ReadyJob[], grants: ReadonlyMap<string, Grant>): LimitedJobs {
   const granted: ReadyJob[] = []
   const refused: Hold[] = []

@@ -9,8 +9,8 @@ import type { Wakeup } from './wakeup.ts'
 const mostClaims = 500
 
 /**
- * The slots of this process: who uses them, and who may have more. Only here it is decided that a new claim is worth its
- * cost. A slot is a request in flight, free again when the request has ended. The hold on the job ends when the outcome is
+ * The slots of this process: who uses them, and who may have more. Whether a new claim is worth the cost is decided here
+ * alone. A slot is a request in flight, free again when the request has ended. The hold on the job ends when the outcome is
  * stored. There are at most twice as many holds as slots.
  */
 export class Slots {

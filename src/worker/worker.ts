@@ -20,28 +20,32 @@ import { sweep } from './sweep.ts'
 import { upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
 
-/** What stopping may take beyond its time: outcomes are stored and listeners closed meanwhile. */
+/** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
 const graceMs = 500
 
 export interface Worker {
   /**
-   * Claims, sweep, inbox consumer, retention, breaker, until `stop`. Calls while it starts share one start: all of them
-   * resolve, or all reject. While it stops, it starts again afterwards.
+   * Claims and delivers, stores what async sources accepted, and does the minute's work, until `stop`. Calls during a
+   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop.
    */
   start(): Promise<void>
   /**
-   * No new claim; requests in flight may finish within `timeoutMs` (default 10,000), then they are aborted and their holds
-   * left to lapse. It returns within `timeoutMs` and a second, whatever the engine does: what waits for it then gets
-   * `unavailable`. During a start it waits for that, then stops. Any number of times is fine.
+   * Claims nothing more. Requests in flight may finish within `timeoutMs` (milliseconds, default 10,000). Then requests are
+   * aborted, and their jobs wait in the queue until the leases end. Resolves within `timeoutMs` and a second, whatever the
+   * engine does: calls that wait for the engine then get `unavailable`. During a start it waits for the start, then stops.
+   * May be called at any time, any number of times.
    */
   stop(options?: { timeoutMs?: number }): Promise<void>
-  /** One pass of all that `start` does, without timers. It claims for at most `budgetMs` (default 10,000); requests it made may end later. */
+  /**
+   * Does once, without timers, all that `start` does again and again. Claims for at most `budgetMs` (milliseconds, default
+   * 10,000), then waits for the requests in flight.
+   */
   tick(options?: { budgetMs?: number }): Promise<TickReport>
-  /** Ticks until nothing is due; with `until` (unix ms) until nothing is due then, for which a fake clock is advanced. */
+  /** Ticks until nothing is due. `until` (unix ms): until nothing is due at that time; a fake clock is advanced to it. */
   drain(options?: { until?: number }): Promise<void>
 }
 
-/** A clock that is told to go on: see `FakeClock`. */
+/** A clock that a test moves: see `FakeClock`. */
 export interface Movable {
   advance(ms: number): Promise<void>
   skip?(ms: number): boolean
@@ -53,11 +57,11 @@ export interface Needs {
   readonly ingest: Ingest
   readonly deliver: Deliver
   readonly background: Background
-  /** Wakes when jobs were added, here or elsewhere, and when a slot is free that was missing. */
+  /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
   readonly jobs: Wakeup
-  /** Forgets what changed elsewhere. */
+  /** Drops what this process remembers of a configuration that another process changed. */
   changed(change: Change): void
-  /** What moves time on, where the clock is a fake one. */
+  /** Moves the time, when the clock is a fake clock. */
   readonly time?: Movable | undefined
 }
 
