@@ -1,15 +1,15 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import { alarm } from '../services/alarm.ts'
 
-/** What falls due later than this is left to whoever polls. */
+/** No timer is set for what falls due later than this: the loop asks the engine before that. */
 const mostMs = 10_000
 
 /**
  * Why a loop is woken:
  *
  * - `added`: jobs or messages were added, given back, or fell due.
- * - `freed`: slots fell free that waiting jobs could not have before.
- * - `proven`: an endpoint that had one request at a time may have more.
+ * - `freed`: slots fell free, and jobs may wait that had no slot before.
+ * - `proven`: an endpoint that had a single request at a time may have more.
  * - `turn`: slow and new endpoints may be tried again.
  * - `limited`: endpoints that were left out while the rate limiter was asked may be claimed again.
  */
@@ -18,13 +18,13 @@ export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'limited'
 /** Wakes a waiting loop. A cause that comes while nobody waits is remembered. */
 export interface Wakeup {
   wake(cause: Cause): void
-  /** Wakes after `ms`, once for all that ask until then. What is more than ten seconds away is left to who polls. */
+  /** Wakes after `ms`, once for all calls until then. Sets no timer for more than ten seconds. */
   wakeIn(ms: number, cause: Cause): void
-  /** Sets timers from now on, or no more: they would keep a process alive in which nobody waits. */
+  /** Whether `wakeIn` may set timers. A timer would keep a process alive in which no loop runs. */
   set(hasTimers: boolean): void
-  /** Forgets a remembered cause: a claim that begins now sees whatever there was to see. */
+  /** Forgets a remembered cause. For a claim that begins now: it finds the jobs that the cause was about. */
   forget(): void
-  /** Resolves with the cause when one comes, with null after `ms` or when the signal aborts. */
+  /** Resolves with the next cause, or with null after `ms` or when the signal aborts. */
   wait(ms: number, signal?: AbortSignal): Promise<Cause | null>
 }
 
