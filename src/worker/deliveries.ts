@@ -4,6 +4,7 @@ import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
 import { matchJobs, type ReadyJob } from './ready-job.ts'
+import { inSlices } from './slices.ts'
 import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 
@@ -94,9 +95,9 @@ export class Deliveries {
     const isSecond = ({ hold }: ReadyJob): boolean => slots.isSlowOrNew(hold.claim.group)
     const second = granted.filter(isSecond)
     const first = second.length === 0 ? granted : granted.filter((job) => !isSecond(job))
-    for (const job of first) void this.#sendAndSettle(job, paced)
+    await inSlices(ctx.clock, first, (job) => void this.#sendAndSettle(job, paced))
     if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
-    for (const job of second) void this.#sendAndSettle(job, paced)
+    await inSlices(ctx.clock, second, (job) => void this.#sendAndSettle(job, paced))
   }
 
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {

@@ -62,8 +62,9 @@ async function deliveryLoop(run: Run): Promise<void> {
     const ms = most > 0 ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
     const cause = await wakeups.jobs.wait(ms, signal)
     idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
-    // The next turn of the event loop: answers that come together free their slots for a single claim.
-    if (cause === 'freed') await ctx.clock.sleep(0)
+    // Until the next turn of the event loop: answers that come together free their slots for a single claim. New jobs
+    // do not wait for that.
+    if (cause === 'freed') await wakeups.jobs.wait(0, signal, 'freed')
   })
 }
 

@@ -24,18 +24,19 @@ export interface Wakeup {
   set(hasTimers: boolean): void
   /** Forgets a remembered cause. For a claim that begins now: it finds the jobs that the cause was about. */
   forget(): void
-  /** Resolves with the next cause, or with null after `ms` or when the signal aborts. */
-  wait(ms: number, signal?: AbortSignal): Promise<Cause | null>
+  /** Resolves with the next cause but `ignored`, or with null after `ms` or when the signal aborts. */
+  wait(ms: number, signal?: AbortSignal, ignored?: Cause): Promise<Cause | null>
 }
 
 export function wakeup(clock: EngineClock): Wakeup {
   let remembered: Cause | null = null
   let hasTimers = false
   let pending: { readonly at: number; readonly cancel: () => void } | null = null
-  const waiting = new Set<(cause: Cause | null) => void>()
+  const waiting = new Set<Waiter>()
 
   function wake(cause: Cause): void {
-    if (waiting.size === 0) remembered ??= cause
+    // New jobs are the most urgent cause: freed slots may gather for a moment.
+    if (waiting.size === 0 && (remembered === null || cause === 'added')) remembered = cause
     for (const resolve of waiting) resolve(cause)
   }
 
@@ -66,24 +67,35 @@ export function wakeup(clock: EngineClock): Wakeup {
       remembered = null
     },
 
-    wait(ms, signal) {
-      if (remembered !== null || signal?.aborted) {
-        const cause = remembered
-        remembered = null
-        return Promise.resolve(cause)
+    wait(ms, signal, ignored) {
+      const cause = remembered === ignored ? null : remembered
+      if (cause === null && signal?.aborted !== true) {
+        return new Promise((resolve) => waitFor(clock, waiting, { ms, signal, ignored }, resolve))
       }
-      return new Promise((resolve) => {
-        const end = (cause: Cause | null): void => {
-          waiting.delete(end)
-          cancel()
-          signal?.removeEventListener('abort', giveUp)
-          resolve(cause)
-        }
-        const giveUp = (): void => end(null)
-        const cancel = alarm(clock, ms, giveUp)
-        waiting.add(end)
-        signal?.addEventListener('abort', giveUp)
-      })
+      remembered = null
+      return Promise.resolve(cause)
     },
   }
+}
+
+type Waiter = (cause: Cause | null) => void
+
+/** Adds a waiter that resolves with the first cause it does not ignore, with null after `ms` or when the signal aborts. */
+function waitFor(
+  clock: EngineClock,
+  waiting: Set<Waiter>,
+  { ms, signal, ignored }: { ms: number; signal: AbortSignal | undefined; ignored: Cause | undefined },
+  resolve: Waiter,
+): void {
+  const end: Waiter = (cause) => {
+    if (cause !== null && cause === ignored) return
+    waiting.delete(end)
+    cancel()
+    signal?.removeEventListener('abort', giveUp)
+    resolve(cause)
+  }
+  const giveUp = (): void => end(null)
+  const cancel = alarm(clock, ms, giveUp)
+  waiting.add(end)
+  signal?.addEventListener('abort', giveUp)
 }

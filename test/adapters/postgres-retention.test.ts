@@ -134,7 +134,7 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     const { subject } = opened
     const limit = { quota: 1, period: 60 }
     for (const id of ['kept', 'deleted']) await subject.endpoints.insert('w', endpoint(id))
-    const jobs = ['kept', 'deleted'].map((group) => ({ id: `job-${group}`, group, due_at: start }))
+    const jobs = ['kept', 'deleted'].map((group) => ({ id: `job-${group}`, workspace: 'w', group, due_at: start }))
     await subject.queue.add(jobs)
     await subject.queue.pause([{ group: 'deleted', until: start }])
     await subject.limiter.take(

@@ -20,7 +20,7 @@ describe('the most that one tenant may hold', () => {
 /** Tenants that take as much as they may, in turns. Answers what each holds in the end. */
 function greedy(units: number, tenants: number): number[] {
   const held = Array.from({ length: tenants }, () => 0)
-  for (let took = true; took; ) {
+  for (let took = true; took;) {
     took = false
     held.forEach((holds, tenant) => {
       const free = units - held.reduce((sum, each) => sum + each, 0)

@@ -38,7 +38,8 @@ export async function filled(pool: Pool, schema: string, rows: number): Promise<
     `insert into attempts select 'a' || i, w.key, 'e' || i, ${endpoint}, 1, 'INITIAL', i, i ${series}`,
     `insert into open_attempts select 'a' || i, w.key, ${endpoint}, i ${series} where i % 2 = 0`,
     `insert into jobs select 'a' || i, ${endpoint}, i ${series} where i % 2 = 0`,
-    `insert into groups select group_id, min(due_at) from ${schema}.jobs group by group_id`,
+    `insert into groups (id, workspace, next_at) select group_id, 'w', min(due_at) from ${schema}.jobs group by group_id`,
+    `insert into lines (workspace, ready_at) select workspace, min(ready_at) from ${schema}.groups group by workspace`,
     `insert into outcomes select 'a' || i, w.key, case when i % 1001 = 0 then 'FAILED' else 'SUCCESSFUL' end,
       true, i, i ${series} where i % 2 = 1`,
     `insert into messages (id, workspace_id, event_type, data, received_at)
