@@ -2,6 +2,8 @@ import { readdirSync } from 'node:fs'
 
 import { defineConfig, type Options } from 'tsup'
 
+import { texts } from './test/support/texts.ts'
+
 /** What the package exports: the path in `dist` and the source of it. */
 export const entries: Readonly<Record<string, string>> = {
   index: 'src/index.ts',
@@ -35,6 +37,7 @@ export default defineConfig([
     external: [/^node:/],
     treeshake: true,
     dts: true,
+    esbuildPlugins: [texts],
   },
   {
     ...shared,

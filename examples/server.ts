@@ -34,7 +34,8 @@ if (env.DATABASE_URL) {
 
 const posthorn = createPosthorn({
   ...engine,
-  admin: bytes('MAX_ADMIN_BODY_BYTES'),
+  // A page of the web can give its own name our address; under that name nothing is answered.
+  admin: { ...bytes('MAX_ADMIN_BODY_BYTES'), allowedHosts: ['127.0.0.1', 'localhost'] },
   gateway: bytes('MAX_BODY_BYTES'),
   deliver: env.DENY === undefined ? {} : { deny: env.DENY.split(',').filter((rule) => rule !== '') },
   plugins: [eventValidation(), functionPlugin()],

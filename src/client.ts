@@ -140,18 +140,25 @@ const codes: Readonly<Record<number, ErrorCode>> = {
 const beginnings: readonly (readonly [string, ErrorCode])[] = [
   ['invalid workspace: ', 'unknown_workspace'],
   ['unique constraint violation: ', 'unique_violation'],
+  ['id is taken', 'unique_violation'],
+  ['path is taken', 'unique_violation'],
   ['foreign key violation: ', 'foreign_key_violation'],
 ]
 
 interface ErrorBody {
   readonly message?: unknown
-  readonly error?: { readonly message?: unknown; readonly fields?: FieldErrors }
+  readonly error?: { readonly message?: unknown; readonly fields?: FieldErrors; readonly '...'?: unknown }
 }
 
 function refusal(status: number, text: string): PosthornError {
   const { message, error } = errorBody(text)
-  if (error?.fields !== undefined)
-    return new PosthornError('validation', String(error.message), { fields: error.fields })
+  if (error?.fields !== undefined) {
+    const more = Number.parseInt(String(error['...']), 10)
+    return new PosthornError('validation', String(error.message), {
+      fields: error.fields,
+      more: Number.isNaN(more) ? undefined : more,
+    })
+  }
   const sentence = typeof message === 'string' ? message : `the administrative API answered ${status}`
   const special = status === 400 ? beginnings.find(([beginning]) => sentence.startsWith(beginning)) : undefined
   return new PosthornError(special?.[1] ?? codes[status] ?? 'internal', sentence)

@@ -12,8 +12,13 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal'
 
+/** The most reasons that one error tells; of the others it tells how many they are. */
+export const mostReasons = 100
+/** How many reasons a tree of them leaves out. A symbol, since every text can be a field. */
+export const unlisted: unique symbol = Symbol('unlisted reasons')
+
 /** Reasons at the places of a refused body: nested as the body is, with `null` for the good elements of an array. */
-export type FieldErrors = { readonly [field: string]: FieldError }
+export type FieldErrors = { readonly [field: string]: FieldError; readonly [unlisted]?: number }
 export type FieldError = string | null | FieldErrors | readonly FieldError[]
 
 /** The HTTP status that stands for each code. */
@@ -33,23 +38,61 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
 
 /**
  * Every error that Posthorn throws on purpose. `message` is for a person and holds no secret; `fields` is there when
- * a body or the parameters of a list were refused place by place. Of a cause it keeps what `bareError` does.
+ * a body or the parameters of a list were refused place by place, and `more` when there were more reasons than `fields`
+ * holds. Of a cause it keeps what `bareError` does.
  */
 export class PosthornError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldErrors | undefined
+  /** How many reasons `fields` leaves out. */
+  readonly more: number | undefined
 
-  constructor(code: ErrorCode, message: string, details: { fields?: FieldErrors; cause?: unknown } = {}) {
+  constructor(
+    code: ErrorCode,
+    message: string,
+    details: { fields?: FieldErrors; more?: number | undefined; cause?: unknown } = {},
+  ) {
     super(message, details.cause === undefined ? undefined : { cause: bareError(details.cause) })
     this.name = 'PosthornError'
     this.code = code
     this.fields = details.fields
+    this.more = details.more
   }
 }
 
-/** A body refused at the places that `fields` names. */
+/** A body refused at the places that `fields` names: at the first hundred of them, in their order. */
 export function invalid(fields: FieldErrors): PosthornError {
-  return new PosthornError('validation', 'request validation', { fields })
+  const left = { room: mostReasons, more: 0 }
+  const listed = firstReasons(fields, left) as FieldErrors // the root is an object, and at least one reason is in it
+  return new PosthornError(
+    'validation',
+    'request validation',
+    left.more === 0 ? { fields } : { fields: listed, more: left.more },
+  )
+}
+
+/** As much of a tree as there is room for, or undefined when that is nothing. What is left out is counted. */
+function firstReasons(error: FieldError, left: { room: number; more: number }): FieldError | undefined {
+  if (error === null) return null
+  if (typeof error === 'string') {
+    if (left.room === 0) {
+      left.more++
+      return undefined
+    }
+    left.room--
+    return error
+  }
+  if (Array.isArray(error)) {
+    const items: (FieldError | undefined)[] = error.map((item: FieldError) => firstReasons(item, left))
+    const last = items.findLastIndex((item) => item !== undefined && item !== null)
+    return last === -1 ? undefined : items.slice(0, last + 1).map((item) => item ?? null)
+  }
+  const fields = error as FieldErrors
+  const entries = Object.entries(fields).map(([key, item]) => [key, firstReasons(item, left)] as const)
+  left.more += fields[unlisted] ?? 0
+  const kept = entries.filter(([, item]) => item !== undefined && item !== null)
+  if (kept.length === 0) return undefined
+  return Object.assign(Object.create(null), Object.fromEntries(kept)) as FieldErrors
 }
 
 /** The refusal of a row whose unique key another row holds, such as `{ ws_id: 'default', name: 'orders' }`. */

@@ -10,6 +10,7 @@ import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
 import type { EventCatalogue } from './schema/catalogue.ts'
+import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
 import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
@@ -34,6 +35,12 @@ export interface AdminOptions {
   /** Default 16 MiB. */
   readonly maxBodyBytes?: number
   readonly authorize?: Authorize
+  /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
+  readonly allowedOrigins?: readonly string[]
+  /** The url under which browsers reach the API, where a proxy changes `Host`. Default: that of the request. */
+  readonly publicUrl?: string
+  /** Hosts under which the API answers, with a port or for all ports; others are 403. Default: any. */
+  readonly allowedHosts?: readonly string[]
 }
 
 export interface GatewayOptions {
@@ -41,8 +48,13 @@ export interface GatewayOptions {
   readonly basePath?: string
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
-  /** Requests that may wait for storage at once; more are answered 503. Default 10,000. */
+  /**
+   * Requests that may wait for storage at once; more are answered 503. One workspace gets about three quarters of them
+   * while it is alone. Default 10,000.
+   */
   readonly maxPending?: number
+  /** How long a body may take from its first byte to its last, milliseconds; later it is a 408. Default 30,000. */
+  readonly bodyTimeoutMs?: number
 }
 
 export interface DeliverOptions {
@@ -60,10 +72,22 @@ export interface DeliverOptions {
   readonly deny?: readonly string[]
   /** Exceptions from `deny`. Default none. */
   readonly allow?: readonly string[]
+  /** Refuses http urls when an endpoint is written. A url that is stored already stays. Default false. */
+  readonly httpsOnly?: boolean
   /** Default `Posthorn/<version>`. */
   readonly userAgent?: string
   /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
   readonly sign?: 'none' | 'standard-webhooks'
+}
+
+/** How many rows of a kind a workspace may have. */
+export interface LimitOptions {
+  /** Default 10,000. */
+  readonly endpoints?: number
+  /** Default 10,000. */
+  readonly sources?: number
+  /** Default 10,000. */
+  readonly plugins?: number
 }
 
 export interface RetentionOptions {
@@ -103,6 +127,8 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly admin?: AdminOptions
   readonly gateway?: GatewayOptions
   readonly deliver?: DeliverOptions
+  /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
+  readonly limits?: LimitOptions
   /** Default: off. */
   readonly retention?: RetentionOptions
   /** Default: off. */
@@ -127,16 +153,40 @@ const basePath = withDefault(
   }),
   '',
 )
+const origin = v.pipe(
+  text({
+    rule: (value) => {
+      const canonical = URL.canParse(value) ? new URL(value).origin : null
+      return canonical === value.toLowerCase() ? null : 'value must be an origin such as https://example.com'
+    },
+  }),
+  v.transform((value) => value.toLowerCase()),
+)
 const count = (value: number) => withDefault(integer({ min: 1 }), value)
 const days = v.optional(v.pipe(v.number(), v.minValue(0)))
 
 /** All defaults. */
 const settings = closedObject({
   admin: withDefault(
-    closedObject({ basePath, maxBodyBytes: count(16 * 1024 * 1024), authorize: v.optional(v.function()) }),
+    closedObject({
+      basePath,
+      maxBodyBytes: count(16 * 1024 * 1024),
+      authorize: v.optional(v.function()),
+      allowedOrigins: withDefault(list(origin), []),
+      publicUrl: v.optional(text({ rule: urlProblem })),
+      allowedHosts: v.optional(list(text({ min: 1 }))),
+    }),
     {},
   ),
-  gateway: withDefault(closedObject({ basePath, maxBodyBytes: count(1024 * 1024), maxPending: count(10_000) }), {}),
+  gateway: withDefault(
+    closedObject({
+      basePath,
+      maxBodyBytes: count(1024 * 1024),
+      maxPending: count(10_000),
+      bodyTimeoutMs: count(30_000),
+    }),
+    {},
+  ),
   deliver: withDefault(
     closedObject({
       concurrency: count(256),
@@ -151,11 +201,13 @@ const settings = closedObject({
       ]),
       deny: withDefault(list(text({ min: 1 })), ['@default']),
       allow: withDefault(list(text({ min: 1 })), []),
+      httpsOnly: withDefault(flag(), false),
       userAgent: withDefault(text({ min: 1 }), `Posthorn/${version}`),
       sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
     }),
     {},
   ),
+  limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
   retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
   breaker: v.optional(
     closedObject({
@@ -170,7 +222,7 @@ const settings = closedObject({
 
 /** The part of the options that are plain values, complete. */
 export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
-  readonly admin: { readonly basePath: string; readonly maxBodyBytes: number; readonly authorize?: Authorize }
+  readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize'> & { readonly authorize?: Authorize }
 }
 
 /** @throws PosthornError `validation` that names every option at fault. */

@@ -59,6 +59,7 @@ export type {
   DeliverOptions,
   GatewayOptions,
   Options,
+  LimitOptions,
   RetentionOptions,
 } from './options.ts'
 export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'

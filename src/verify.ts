@@ -12,7 +12,9 @@ import { standardKey, standardSignatures } from './core/standard-webhooks.ts'
 export type VerificationCode =
   /** No signature header of a scheme for which there is a secret, or no id or timestamp beside it. */
   | 'missing_header'
-  /** A header is there, but not in its form; or the signed body is not JSON. */
+  /** A header is there, but not in its form; or no signature in it is of a version that is known here. */
+  | 'malformed_header'
+  /** The body is signed, but it is not JSON. `parse: false` takes such a body. */
   | 'malformed'
   /** Signed longer ago than the tolerance. */
   | 'stale'
@@ -20,8 +22,10 @@ export type VerificationCode =
   | 'future'
   /** No signature was made with any of the secrets over this body. */
   | 'mismatch'
-  /** A secret given to `verifyWebhook` is none: a mistake of the receiver, not of the sender. */
+  /** A secret given to `verifyWebhook` cannot be meant: a mistake of the receiver, not of the sender. */
   | 'invalid_secret'
+  /** `toleranceSeconds`, `now` or `parse` has a value that cannot be meant: a mistake of the receiver too. */
+  | 'invalid_options'
 
 export class WebhookVerificationError extends Error {
   readonly code: VerificationCode
@@ -40,31 +44,47 @@ export interface ReceivedWebhook {
 }
 
 export interface VerifyOptions {
-  /** How old a signature may be, and how far ahead, in seconds; 0 takes any age. Default 300. */
+  /** How old a signature may be, and how far ahead, in seconds: a finite number from 0. 0 takes any age. Default 300. */
   readonly toleranceSeconds?: number
-  /** Unix milliseconds. Default: the system's time. */
+  /** Unix milliseconds, a finite number. Default: the system's time. */
   readonly now?: number
+  /** Whether the body is parsed as JSON. False answers its bytes, whatever they are. Default true. */
+  readonly parse?: boolean
 }
 
 /**
  * Answers the payload of a webhook that was signed with one of the secrets; `undefined` when it has no body.
  *
  * A secret is `whsec_...` (Standard Webhooks, HMAC), `whpk_...` (Standard Webhooks, the public key of Ed25519), or any other text,
- * which is that of webhookx-signature. While a key is exchanged, give the old one and the new one. A `Request` is read to
- * its end: pass `request.clone()` to keep it. Requests may come twice: `webhook-id` is the same then.
+ * which is that of webhookx-signature. The key of a secret has at least 16 bytes, and no blanks stand around the secret.
+ * While a key is exchanged, give the old one and the new one. A `Request` is read to its end: pass `request.clone()` to keep
+ * it. Requests may come twice: `webhook-id` is the same then. Where a `webhook-` header is missing, the header of Svix is
+ * read: `svix-id`, `svix-timestamp`, `svix-signature`.
  *
  * @throws WebhookVerificationError whose `code` tells why; answer the sender 401.
  */
+export async function verifyWebhook(
+  received: Request | ReceivedWebhook,
+  secrets: string | readonly string[],
+  options: VerifyOptions & { readonly parse: false },
+): Promise<Uint8Array>
 export async function verifyWebhook<Payload = unknown>(
   received: Request | ReceivedWebhook,
   secrets: string | readonly string[],
-  { toleranceSeconds = 300, now = systemClock().now() }: VerifyOptions = {},
-): Promise<Payload> {
+  options?: VerifyOptions,
+): Promise<Payload>
+export async function verifyWebhook(
+  received: Request | ReceivedWebhook,
+  secrets: string | readonly string[],
+  { toleranceSeconds = 300, now = systemClock().now(), parse = true }: VerifyOptions = {},
+): Promise<unknown> {
+  checkOptions({ toleranceSeconds, now, parse })
   const keys = keysOf(typeof secrets === 'string' ? [secrets] : secrets)
   const header = headerReader(received.headers)
   const body = await bodyOf(received)
   // Where both signatures are sent, the one of Standard Webhooks counts, if there is a key for it.
-  const standard = keys.standard.length > 0 && (header('webhook-signature') !== null || keys.webhookx.length === 0)
+  const standard =
+    keys.standard.length > 0 && (standardHeader(header, 'signature') !== null || keys.webhookx.length === 0)
   const claim = standard ? readStandard(header) : readWebhookx(header)
 
   const age = freshness(claim.seconds, now, toleranceSeconds)
@@ -72,9 +92,19 @@ export async function verifyWebhook<Payload = unknown>(
   if (age === 'future') throw new WebhookVerificationError('future', 'the signature is from the future')
 
   for (const key of standard ? keys.standard : keys.webhookx) {
-    if (await claim.isSignedBy(key, body)) return payloadOf(body) as Payload // what the sender sends is the caller's to know
+    if (await claim.isSignedBy(key, body)) return parse ? payloadOf(body) : body
   }
   throw new WebhookVerificationError('mismatch', 'no signature matches')
+}
+
+/** Refuses options that would let every signature pass, such as the number of an environment variable that is missing. */
+function checkOptions({ toleranceSeconds, now, parse }: Required<VerifyOptions>): void {
+  const refuse = (rule: string) => new WebhookVerificationError('invalid_options', rule)
+  if (!Number.isFinite(toleranceSeconds) || toleranceSeconds < 0) {
+    throw refuse('toleranceSeconds must be a finite number of at least 0')
+  }
+  if (!Number.isFinite(now)) throw refuse('now must be a finite number of milliseconds')
+  if (typeof parse !== 'boolean') throw refuse('parse must be true or false')
 }
 
 type Key = { readonly kind: 'hmac' | 'public'; readonly key: Bytes }
@@ -85,24 +115,38 @@ interface Claim {
   isSignedBy(key: Key, body: Uint8Array): Promise<boolean>
 }
 
+/** A shorter key could be guessed, or is not the one that is meant. */
+const minKeyBytes = 16
+
+function invalidSecret(rule: string): WebhookVerificationError {
+  return new WebhookVerificationError('invalid_secret', rule)
+}
+
 /** Keys by scheme. A key of one is never tried in the other: a public key must not be taken for an HMAC secret. */
 function keysOf(secrets: readonly string[]): { readonly standard: readonly Key[]; readonly webhookx: readonly Key[] } {
   const standard: Key[] = []
   const webhookx: Key[] = []
+  if (!Array.isArray(secrets) || secrets.length === 0) throw invalidSecret('there is no secret')
   for (const secret of secrets) {
-    if (!/^wh(sec|pk|sk)_/.test(secret)) {
-      if (secret === '') throw new WebhookVerificationError('invalid_secret', 'a secret is empty')
-      webhookx.push({ kind: 'hmac', key: bytesOf(secret) })
-      continue
-    }
-    const key = standardKey(secret)
-    if (key === null || key.kind === 'signing') {
-      throw new WebhookVerificationError('invalid_secret', 'a secret must be whsec_ or whpk_ followed by base64')
-    }
-    standard.push(key)
+    const key = keyOf(secret)
+    if (/^wh(sec|pk)_/.test(secret)) standard.push(key)
+    else webhookx.push(key)
   }
-  if (secrets.length === 0) throw new WebhookVerificationError('invalid_secret', 'there is no secret')
   return { standard, webhookx }
+}
+
+function keyOf(secret: string): Key {
+  if (typeof secret !== 'string') throw invalidSecret('a secret must be a text')
+  if (secret.trim() !== secret) throw invalidSecret('a secret must have no blanks around it')
+  const key: Key | null = /^wh(sec|pk|sk)_/.test(secret) ? verifyingKey(secret) : { kind: 'hmac', key: bytesOf(secret) }
+  if (key === null) throw invalidSecret('a secret must be whsec_ or whpk_ followed by base64')
+  if (key.key.length < minKeyBytes) throw invalidSecret(`the key of a secret must have at least ${minKeyBytes} bytes`)
+  return key
+}
+
+function verifyingKey(secret: string): Key | null {
+  const key = standardKey(secret)
+  return key === null || key.kind === 'signing' ? null : key
 }
 
 type HeaderReader = (name: string) => string | null
@@ -129,6 +173,11 @@ async function bodyOf(received: Request | ReceivedWebhook): Promise<Uint8Array> 
   throw new TypeError('body must be the text or bytes as received, not what was parsed of them')
 }
 
+/** A header of Standard Webhooks, under the name that Svix gives it where the standard's own is missing. */
+function standardHeader(header: HeaderReader, name: string): string | null {
+  return header(`webhook-${name}`) ?? header(`svix-${name}`)
+}
+
 function required(header: HeaderReader, name: string): string {
   const value = header(name)
   if (value === null) throw new WebhookVerificationError('missing_header', `header ${name} is missing`)
@@ -143,10 +192,11 @@ function timestampOf(header: HeaderReader, name: string): { readonly text: strin
 }
 
 function malformed(name: string): WebhookVerificationError {
-  return new WebhookVerificationError('malformed', `header ${name} is malformed`)
+  return new WebhookVerificationError('malformed_header', `header ${name} is malformed`)
 }
 
-function readStandard(header: HeaderReader): Claim {
+function readStandard(given: HeaderReader): Claim {
+  const header: HeaderReader = (name) => standardHeader(given, name.slice('webhook-'.length))
   const signatures = standardSignatures(required(header, 'webhook-signature'))
   const id = required(header, 'webhook-id')
   const { text, seconds } = timestampOf(header, 'webhook-timestamp')

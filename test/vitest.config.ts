@@ -2,7 +2,21 @@ import { fileURLToPath } from 'node:url'
 
 import { configDefaults, defineConfig } from 'vitest/config'
 
+import { textOf } from './support/texts.ts'
+
+const suffix = '?text'
+
 export default defineConfig({
+  plugins: [
+    {
+      name: 'texts',
+      enforce: 'pre',
+      async load(id) {
+        if (!id.endsWith(suffix)) return null
+        return `export default ${JSON.stringify(await textOf(id.slice(0, -suffix.length)))}`
+      },
+    },
+  ],
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],

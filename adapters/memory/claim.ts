@@ -39,9 +39,11 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
 function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   const found: Offer[] = []
   let unserved = 0
-  let latest = -Infinity
+  /** Of the workspaces found that have no slot in use, the one whose turn comes last. */
+  let last: Offer | null = null
   for (const [turn, workspace] of ascending(queue.turns)) {
-    if (turn > options.now || (unserved >= options.limit && turn > latest)) break
+    if (turn > options.now) break
+    if (unserved >= options.limit && (last === null || byTurn({ turn, workspace }, last) > 0)) break
     const rest = offered(queue, queue.lines.get(workspace)!, options)
     const next = rest.next().value ?? undefined
     if (next === undefined) continue
@@ -50,7 +52,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
     found.push(offer)
     if (used > 0) continue
     unserved++
-    latest = Math.max(latest, offer.turn)
+    if (last === null || byTurn(offer, last) > 0) last = offer
   }
   return found
 }
@@ -72,6 +74,6 @@ function turnOf({ jobs, served }: QueueState, workspace: string, first: string):
   return Math.max(jobs.get(first)!.job.due_at, served.get(workspace) ?? -Infinity)
 }
 
-function byTurn(a: Offer, b: Offer): number {
+function byTurn(a: Pick<Offer, 'turn' | 'workspace'>, b: Pick<Offer, 'turn' | 'workspace'>): number {
   return a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1)
 }

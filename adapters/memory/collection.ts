@@ -14,12 +14,12 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
   }
 
   return {
-    insert: (workspaceId, row) =>
+    insert: (workspaceId, row, bounds) =>
       access.write((state) => {
         const room = roomOf(state, workspaceId)
         if (room === undefined) return 'missing'
         if (keptIn(state).has(row.id)) return { kind: 'unique', key: { id: row.id } }
-        return applyPlan(state, room, planFor(room, kind, [row], [])) ?? 'written'
+        return applyPlan(state, room, planFor(room, kind, [row], [], bounds)) ?? 'written'
       }),
 
     get: (workspaceId, id) =>
@@ -38,12 +38,12 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
         return pageOf(room?.[kind] ?? sorted(), query, listed, (row) => structuredClone(row))
       }),
 
-    update: (workspaceId, row, from) =>
+    update: (workspaceId, row, from, bounds) =>
       access.write((state) => {
         const kept = find(state, workspaceId, row.id)
         if (kept === undefined) return 'missing'
         if (kept.revision !== from) return 'conflict'
-        return applyPlan(state, kept.room, planFor(kept.room, kind, [row], [])) ?? 'written'
+        return applyPlan(state, kept.room, planFor(kept.room, kind, [row], [], bounds)) ?? 'written'
       }),
 
     delete: (workspaceId, id) =>

@@ -1,4 +1,5 @@
-import type { ConfigPlan, Route, Storage, Violation } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan, Route, Storage, Violation } from '../../src/contracts/storage.ts'
+import { countsAfter, fullViolation } from '../../src/core/capacity.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'
@@ -55,6 +56,7 @@ export function planFor<K extends Kind>(
   kind: K,
   put: readonly Rows[K][],
   removed: readonly string[],
+  bounds?: Bounds,
 ): ConfigPlan {
   const nothing = { put: [], remove: [] }
   return {
@@ -63,6 +65,7 @@ export function planFor<K extends Kind>(
     sources: nothing,
     plugins: nothing,
     [kind]: { put, remove: removed },
+    bounds,
   }
 }
 
@@ -83,6 +86,20 @@ export function applyPlan(state: State, room: Room, plan: ConfigPlan): Violation
     ownerViolation(state, room, removed) ??
     uniqueViolation(state, room, removed, 'plugins')
   if (violation !== null) return violation
+  const before = {
+    endpoints: room.endpoints.size,
+    sources: room.sources.size,
+    plugins: room.plugins.size,
+    patterns: room.patterns,
+  }
+  const after = countsAfter(plan, {
+    counts: before,
+    has: (kind, id) => state[kind].get(id)?.room === room,
+    patternsOf: (id) => patternsOf(state, room, id),
+    orphans,
+  })
+  const full = fullViolation(plan, before, after)
+  if (full !== null) return full
 
   const revision = raise(state, room)
   for (const kind of ['endpoints', 'sources', 'plugins'] as const) {
@@ -154,6 +171,7 @@ function keyText(kind: Kind, key: Key): string {
 function keep(state: State, room: Room, kind: Kind, row: Endpoint | Source | Plugin, revision: number): void {
   const kept = state[kind] as Map<string, Kept<unknown>> // rows of a plan are of the kind they stand under
   kept.set(row.id, { room, row: structuredClone(row), revision })
+  if (kind === 'endpoints') room.patterns += patternsOf(state, room, row.id)
   add(room[kind], [0, row.id])
   for (const key of keysOf(room, kind, row)) state.holders.set(keyText(kind, key), row.id)
   if (kind === 'sources' && row.enabled) raiseRoutes(state)
@@ -164,9 +182,15 @@ export function forget(state: State, room: Room, kind: Kind, id: string): void {
   const there = state[kind].get(id)
   if (there === undefined || there.room !== room) return
   for (const key of keysOf(room, kind, there.row)) state.holders.delete(keyText(kind, key))
+  if (kind === 'endpoints') room.patterns -= patternsOf(state, room, id)
   state[kind].delete(id)
   remove(room[kind], [0, id])
   if (kind === 'sources' && there.row.enabled) raiseRoutes(state)
+}
+
+function patternsOf(state: State, room: Room, endpointId: string): number {
+  const kept = state.endpoints.get(endpointId)
+  return kept?.room === room ? kept.row.events.length : 0
 }
 
 function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: Row; revision: number }[] {

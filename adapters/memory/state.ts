@@ -19,6 +19,8 @@ export interface Room {
   readonly endpoints: Sorted
   readonly sources: Sorted
   readonly plugins: Sorted
+  /** The event patterns of all endpoints. */
+  patterns: number
   readonly events: Sorted
   readonly attempts: Sorted
   readonly eventOfUniqueId: Map<string, string>

@@ -91,6 +91,7 @@ function emptyRoom(row: Workspace): Room {
     endpoints: sorted(),
     sources: sorted(),
     plugins: sorted(),
+    patterns: 0,
     events: sorted(),
     attempts: sorted(),
     eventOfUniqueId: new Map(),

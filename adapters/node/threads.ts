@@ -1,69 +1,133 @@
-import { spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
-import { Worker } from 'node:worker_threads'
+import { constants, setPriority } from 'node:os'
 
 import type { Thread, ThreadScript } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
+import { childProgram } from './child-program.ts'
 
-/** What both kinds of thread have in common, as seen from here. */
-interface Channel {
-  post(message: unknown): void
-  /** Called once, when it ended for whatever reason. */
-  onEnd(listener: (cause: Error) => void): void
-  onMessage(listener: (message: unknown) => void): void
-  /** Whether it keeps this process alive. */
-  hold(held: boolean): void
-  kill(): void
-}
-
-/** The first message of a thread: whether its script could be made. */
+/** The first message of a process: whether its script could be made. */
 type Greeting = { readonly ready: true } | { readonly failed: string }
 
+/** An idle process is let go after this time; the next call then starts another one. */
+const idleMs = 60_000
+
+const running = new Set<ChildProcess>()
+let endsWithUs = false
+
 /**
- * A worker thread on Node. Deno and Bun answer `terminate()` of a worker in a loop but leave it running, on a core of its
- * own for ever (seen with Deno 2.9 and Bun 1.4): there it is a process.
+ * Starts a process. Only a process can be ended for certain: a worker thread that loops in code of the engine survives
+ * `terminate()` and holds up the end of the program, and what fills the memory of a worker thread ends the whole program
+ * (docs/decisions/code-of-tenants.md).
  */
 export async function startThread(script: ThreadScript): Promise<Thread> {
   for (const name of script.modules) requireInstalled(name, script.modules)
-  const channel = 'Bun' in globalThis || 'Deno' in globalThis ? processChannel(script) : workerChannel(script)
-  let pending: { resolve(answer: unknown): void; reject(cause: Error): void } | undefined
+  const child = start(script)
+  let pending: { resolve(message: unknown): void; reject(cause: Error): void } | undefined
   let ended: Error | undefined
+  let idle: NodeJS.Timeout | undefined
 
   const next = () =>
     new Promise<unknown>((resolve, reject) => {
       if (ended !== undefined) reject(ended)
       else pending = { resolve, reject }
     })
-  channel.onMessage((message) => {
-    const waiting = pending
-    pending = undefined
-    channel.hold(false)
-    waiting?.resolve(message)
-  })
   const end = (cause: Error) => {
     ended ??= cause
+    clearTimeout(idle)
+    running.delete(child)
     pending?.reject(ended)
     pending = undefined
   }
-  channel.onEnd(end)
+  const kill = (cause: string) => {
+    end(new Error(cause))
+    child.kill('SIGKILL')
+  }
+  child.on('message', (message) => {
+    const waiting = pending
+    pending = undefined
+    hold(child, false)
+    idle = setTimeout(kill, idleMs, 'the process was idle').unref()
+    waiting?.resolve(message)
+  })
+  child.on('error', end)
+  child.on('exit', () => end(new Error('the process has ended')))
 
   const greeting = (await next()) as Greeting
   if ('failed' in greeting) {
-    channel.kill()
+    kill(greeting.failed)
     throw new Error(greeting.failed)
   }
   return {
+    get alive() {
+      return ended === undefined
+    },
     call(message) {
-      const answer = next()
+      const answer = next() as ReturnType<Thread['call']> // as `childProgram` sends it
       if (ended !== undefined) return answer
-      channel.hold(true)
-      channel.post(message)
+      clearTimeout(idle)
+      hold(child, true)
+      child.send(message as object, (failure) => failure && kill(failure.message)) // JSON, as the contract says
       return answer
     },
-    kill() {
-      end(new Error('the thread was killed'))
-      channel.kill()
-    },
+    kill: () => kill('the process was killed'),
+  }
+}
+
+function start(script: ThreadScript): ChildProcess {
+  const isNode = !('Bun' in globalThis || 'Deno' in globalThis)
+  if (isNode && isOneExecutable()) {
+    throw new PosthornError('internal', 'code of tenants needs Node itself: this program is a single executable')
+  }
+  // Code of ours is all that the process runs: `eval` is not needed. The other runtimes do not know these flags.
+  const flags = isNode
+    ? [
+        `--max-old-space-size=${Math.ceil(script.heapBytes / 1024 / 1024)}`,
+        '--disallow-code-generation-from-strings',
+        '--no-warnings',
+      ]
+    : []
+  const child = spawn(process.execPath, [...flags, '-e', childProgram(script, import.meta.url)], {
+    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    // Nothing of our environment. A compiled Bun program and Electron act as a runtime when asked to.
+    env: { BUN_BE_BUN: '1', ELECTRON_RUN_AS_NODE: '1' },
+    ...(isNode ? { serialization: 'advanced' } : {}),
+    windowsHide: true,
+  })
+  running.add(child)
+  if (script.yields === true) yieldTo(child)
+  if (!endsWithUs) {
+    endsWithUs = true
+    process.on('exit', () => {
+      for (const each of running) each.kill('SIGKILL')
+    })
+  }
+  return child
+}
+
+/** The host and its other processes come first. */
+function yieldTo({ pid }: ChildProcess): void {
+  try {
+    if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
+  } catch {
+    // A system that has no priorities, or lets nobody set them: all processes are equal there.
+  }
+}
+
+function isOneExecutable(): boolean {
+  const sea = process.getBuiltinModule('node:sea') as typeof import('node:sea') | undefined
+  return sea?.isSea() === true
+}
+
+/** Whether the process keeps this program alive. */
+function hold(child: ChildProcess, held: boolean): void {
+  const channel: Partial<NonNullable<typeof child.channel>> | null | undefined = child.channel // Bun's has neither
+  if (held) {
+    child.ref()
+    channel?.ref?.()
+  } else {
+    child.unref()
+    channel?.unref?.()
   }
 }
 
@@ -73,75 +137,4 @@ function requireInstalled(name: string, all: readonly string[]): void {
   } catch (cause) {
     throw new PosthornError('internal', `${name} is missing: npm install ${all.join(' ')}`, { cause })
   }
-}
-
-function workerChannel(script: ThreadScript): Channel {
-  const worker = new Worker(
-    `${program(script)}
-    const { parentPort } = process.getBuiltinModule('node:worker_threads')
-    begin((message) => parentPort.postMessage(message), (listener) => parentPort.on('message', listener))`,
-    { eval: true, env: {}, execArgv: [], resourceLimits: { maxOldGenerationSizeMb: 128 } },
-  )
-  return {
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a worker is no window
-    post: (message) => worker.postMessage(message),
-    onMessage: (listener) => worker.on('message', listener),
-    onEnd(listener) {
-      worker.on('error', listener)
-      worker.on('exit', () => listener(new Error('the thread has ended')))
-    },
-    hold: (held) => (held ? worker.ref() : worker.unref()),
-    kill: () => void worker.terminate(),
-  }
-}
-
-function processChannel(script: ThreadScript): Channel {
-  const child = spawn(
-    process.execPath,
-    [
-      '-e',
-      `${program(script)}
-      process.on('disconnect', () => process.exit())
-      begin((message) => process.send(message), (listener) => process.on('message', listener))`,
-    ],
-    // A compiled Bun program is its own executable, and acts as Bun when told so.
-    { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], env: { BUN_BE_BUN: '1' } },
-  )
-  return {
-    post: (message) => void child.send(message as object), // JSON, as the contract says
-    onMessage: (listener) => child.on('message', listener),
-    onEnd(listener) {
-      child.on('error', listener)
-      child.on('exit', () => listener(new Error('the process has ended')))
-    },
-    hold(held) {
-      const channel: Partial<NonNullable<typeof child.channel>> | null | undefined = child.channel // Bun's has neither
-      if (held) {
-        child.ref()
-        channel?.ref?.()
-      } else {
-        child.unref()
-        channel?.unref?.()
-      }
-    },
-    kill: () => void child.kill('SIGKILL'),
-  }
-}
-
-/** JavaScript that defines `begin(send, receive)`. It holds all it needs, so that it runs without a file of ours. */
-function program({ text, modules }: ThreadScript): string {
-  return `
-    const begin = (send, receive) => {
-      try {
-        const { createRequire } = process.getBuiltinModule('node:module')
-        const { createHmac } = process.getBuiltinModule('node:crypto')
-        const require = createRequire(${JSON.stringify(import.meta.url)})
-        const hmac = (hash, key, data) => createHmac(hash.replace('-', ''), key).update(data).digest()
-        const answer = (${text})(${JSON.stringify(modules)}.map((name) => require(name)), hmac)
-        receive(async (message) => send(await answer(message)))
-        send({ ready: true })
-      } catch (error) {
-        send({ failed: String(error) })
-      }
-    }`
 }

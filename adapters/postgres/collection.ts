@@ -16,8 +16,8 @@ export function postgresCollection<K extends Kind>(
   const keyOf = (workspaceId: string) => sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
 
   return {
-    insert: (workspaceId, row) =>
-      change(db, announce, planFor(workspaceId, kind, [row], []), (seen): Inserted | null => {
+    insert: (workspaceId, row, bounds) =>
+      change(db, announce, planFor(workspaceId, kind, [row], [], bounds), (seen): Inserted | null => {
         if (seen.revision === null) return 'missing'
         return seen.rows[kind].has(row.id) ? { kind: 'unique', key: { id: row.id } } : null
       }),
@@ -48,8 +48,8 @@ export function postgresCollection<K extends Kind>(
         (row) => rowOf(kind, row),
       ),
 
-    update: (workspaceId, row, from) =>
-      change(db, announce, planFor(workspaceId, kind, [row], []), (seen) => {
+    update: (workspaceId, row, from, bounds) =>
+      change(db, announce, planFor(workspaceId, kind, [row], [], bounds), (seen) => {
         const there = seen.rows[kind].get(row.id)
         if (there === undefined || !there.mine) return 'missing'
         return there.revision === from ? null : 'conflict'

@@ -1,9 +1,9 @@
-import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan } from '../../src/contracts/storage.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
-import { type Key, keysOf, keyText, type Seen } from './rules.ts'
+import { type Key, keysOf, keyText, type Seen, type SeenRow } from './rules.ts'
 import { type Kind, kinds } from './rows.ts'
-import { type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from './sql.ts'
 
 /** Reads what a plan is judged by, in one statement. */
 export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen> {
@@ -17,15 +17,19 @@ export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen
     plugins: named(plugins),
   }
   const seen = (kind: Kind): Sql => sql`
-    select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as mine, k.revision, null::jsonb as key
+    select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as mine, k.revision,
+      ${kind === 'endpoints' ? raw('to_jsonb(k.patterns)') : raw('null::jsonb')} as key
     from ${t[kind]} k left join here on true where k.id = any(${ids[kind]}::text[])`
   const rows = await run(sql`
-    with here as materialized (select key, revision from ${t.workspaces} where id = ${workspaceId}::text),
+    with here as materialized (select * from ${t.workspaces} where id = ${workspaceId}::text),
     wanted as materialized (
       select *, to_jsonb(k) - 'kind' as key from jsonb_to_recordset(${json(keys)}::text::jsonb)
         as k (kind text, ws_id text, name text, endpoint_id text, source_id text, method text, path text)
     )
-    select 'here' as what, null as kind, null as id, true as mine, revision, null::jsonb as key from here
+    select 'here' as what, null as kind, null as id, true as mine, revision,
+      jsonb_build_object('endpoints', endpoint_count, 'sources', source_count, 'plugins', plugin_count, 'patterns', pattern_count)
+        as key
+    from here
     union all ${seen('endpoints')} union all ${seen('sources')} union all ${seen('plugins')}
     union all
     select 'holder', k.kind, e.id, true, e.revision, k.key
@@ -56,7 +60,10 @@ export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen
     new Map(
       of('row')
         .filter((row) => row['kind'] === kind)
-        .map((row) => [row['id'] as string, { mine: row['mine'] === true, revision: number(row['revision']) }]),
+        .map((row): [string, SeenRow] => [
+          row['id'] as string,
+          { mine: row['mine'] === true, revision: number(row['revision']), patterns: number(row['key'] ?? 0) },
+        ]),
     )
   const here = of('here')[0]
   return {
@@ -69,6 +76,7 @@ export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen
       ]),
     ),
     orphans: new Set(of('orphan').map((row) => row['id'] as string)),
+    counts: (here?.['key'] as Bounds | undefined) ?? { endpoints: 0, sources: 0, plugins: 0, patterns: 0 },
   }
 }
 

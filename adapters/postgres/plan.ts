@@ -3,7 +3,7 @@ import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
 import { look } from './look.ts'
 import { contested, locking, reserve } from './reserve.ts'
-import { routesOf, type Seen, violationOf } from './rules.ts'
+import { countsOnceWritten, routesOf, type Seen, violationOf } from './rules.ts'
 import type { Kind } from './rows.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
 import type { Announce } from './wake.ts'
@@ -38,7 +38,7 @@ export async function change<Refusal>(
 /** The columns of every kind, and those that are a kind's own, with their types. */
 const shared = ['id text', 'name text', 'enabled boolean', 'metadata jsonb', 'created_at bigint', 'updated_at bigint']
 const own: Readonly<Record<Kind, readonly string[]>> = {
-  endpoints: ['url text'],
+  endpoints: ['url text', 'patterns integer'],
   sources: [],
   plugins: ['endpoint_id text', 'source_id text'],
 }
@@ -59,7 +59,7 @@ async function write(db: Database, plan: ConfigPlan, seen: Seen): Promise<boolea
     const list = (write: (column: string) => string): Sql => raw(columns.map(write).join(', '))
     const rows = plan[kind].put.map((row) => ({
       ...row,
-      ...('request' in row && { url: row.request.url }),
+      ...('request' in row && { url: row.request.url, patterns: row.events.length }),
       document: json(row),
     }))
     const given = sql`jsonb_to_recordset(${json(rows)}::text::jsonb) as g (${raw(typed.join(', '))})`
@@ -86,10 +86,13 @@ async function write(db: Database, plan: ConfigPlan, seen: Seen): Promise<boolea
     ),
     rerouted as (update ${t.revisions} r set revision = r.revision + 1 from raised where r.name = 'routes'),`
 
+  const counts = countsOnceWritten(plan, seen)
   // What goes is counted, which makes it go before what comes; unique keys but those of routes are judged at the end.
   const written = await ask(sql`
     with raised as (
-      update ${t.workspaces} set revision = nextval('${t.revision_numbers}')
+      update ${t.workspaces} set revision = nextval('${t.revision_numbers}'),
+        endpoint_count = ${counts.endpoints}::bigint, source_count = ${counts.sources}::bigint,
+        plugin_count = ${counts.plugins}::bigint, pattern_count = ${counts.patterns}::bigint
       where id = ${plan.workspaceId}::text and revision = ${seen.revision}::bigint
       returning key, revision
     ),

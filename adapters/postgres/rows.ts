@@ -1,4 +1,4 @@
-import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan } from '../../src/contracts/storage.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
@@ -23,9 +23,10 @@ export function planFor<K extends Kind>(
   kind: K,
   put: readonly Rows[K][],
   remove: readonly string[],
+  bounds?: Bounds,
 ): ConfigPlan {
   const nothing = { put: [], remove: [] }
-  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove } }
+  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove }, bounds }
 }
 
 export function workspaceOf(row: Row): Workspace {

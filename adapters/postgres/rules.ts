@@ -1,4 +1,5 @@
-import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import { countsAfter, fullViolation } from '../../src/core/capacity.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'
 import type { Kind, Rows } from './rows.ts'
@@ -8,11 +9,35 @@ export interface Seen {
   /** The workspace's; null when it is not there. */
   readonly revision: number | null
   /** Rows that the plan names, by id; `mine` are those of the workspace. */
-  readonly rows: Readonly<Record<Kind, ReadonlyMap<string, { readonly mine: boolean; readonly revision: number }>>>
+  readonly rows: Readonly<Record<Kind, ReadonlyMap<string, SeenRow>>>
   /** Who holds keys of the plan, by the text of the key: a row's id, or null for a row of another workspace. */
   readonly holders: ReadonlyMap<string, string | null>
   /** Plugins of owners that the plan removes. */
   readonly orphans: ReadonlySet<string>
+  /** What the workspace has. */
+  readonly counts: Bounds
+}
+
+export interface SeenRow {
+  readonly mine: boolean
+  readonly revision: number
+  /** Event patterns of an endpoint; 0 of others. */
+  readonly patterns: number
+}
+
+/** What the workspace has once all of the plan was written. */
+export function countsOnceWritten(plan: ConfigPlan, { counts, rows, orphans }: Seen): Bounds {
+  const mine = (kind: Kind, id: string): SeenRow | undefined => {
+    const row = rows[kind].get(id)
+    return row?.mine === true ? row : undefined
+  }
+  return countsAfter(plan, {
+    counts,
+    // An orphan is the workspace's, and was not looked for by its id.
+    has: (kind, id) => mine(kind, id) !== undefined || (kind === 'plugins' && orphans.has(id)),
+    patternsOf: (id) => mine('endpoints', id)?.patterns ?? 0,
+    orphans,
+  })
 }
 
 /** A unique key, as messages show it. */
@@ -49,7 +74,8 @@ export function violationOf(plan: ConfigPlan, seen: Seen): Violation | null {
     keyViolation('endpoints', plan, seen) ??
     keyViolation('sources', plan, seen) ??
     ownerViolation(plan, seen) ??
-    keyViolation('plugins', plan, seen)
+    keyViolation('plugins', plan, seen) ??
+    fullViolation(plan, seen.counts, countsOnceWritten(plan, seen))
   )
 }
 

@@ -30,8 +30,8 @@ export function redisCollection<K extends Kind>(
   tag: string,
 ): Collection<Rows[K], PluginQuery> {
   return {
-    async insert(workspaceId, row) {
-      const answer = await writePlan(connection, tag, planFor(workspaceId, kind, [row], []), {
+    async insert(workspaceId, row, bounds) {
+      const answer = await writePlan(connection, tag, planFor(workspaceId, kind, [row], [], bounds), {
         kind: 'new',
         of: kind,
         id: row.id,
@@ -62,8 +62,8 @@ export function redisCollection<K extends Kind>(
       return pageOf(rows, query)
     },
 
-    update(workspaceId, row, revision) {
-      return writePlan(connection, tag, planFor(workspaceId, kind, [row], []), {
+    update(workspaceId, row, revision, bounds) {
+      return writePlan(connection, tag, planFor(workspaceId, kind, [row], [], bounds), {
         kind: 'row',
         of: kind,
         id: row.id,

@@ -10,9 +10,9 @@ import { PosthornError } from '../../src/errors.ts'
  *     workspaces                zset of ids
  *     workspaces:<id>           hash      room: a number that no other workspace ever had
  *     names                     hash      workspace name -> id
- *     room:<n>                  hash      id, revision; gone when the workspace is deleted, and with it all that is below
+ *     room:<n>                  hash      id, revision, patterns (how many all endpoints have); gone when the workspace is deleted, and with it all that is below
  *     room:<n>:<kind>           zset of ids, for endpoints, sources, plugins
- *     <kind>:<id>               hash      + keys (JSON: the unique keys it holds), enabled; endpoints: url, disabled_at; plugins: endpoint_id, source_id
+ *     <kind>:<id>               hash      + keys (JSON: the unique keys it holds), enabled; endpoints: url, patterns (count), disabled_at; plugins: endpoint_id, source_id
  *     holders                   hash      unique key (JSON) -> id of the row that holds it
  *     plugins-of:<kind>:<id>    set       plugins of an owner
  *     routes                    zset of ids of enabled sources, of all workspaces

@@ -157,6 +157,9 @@ export async function pageOf<Row extends { readonly id: string }>(
   const from = page === null ? (query.before ?? query.after) : null
   const offset = page === null ? 0 : (page - 1) * limit
 
+  // Far beyond the end there is nothing to skip, and no such number may reach Redis.
+  if (size !== null && offset >= size) return { rows: [], total: size, preceded: false, followed: false }
+
   const rows: Row[] = []
   let seen = size === null ? 0 : offset
   let taken = 0

@@ -1,4 +1,4 @@
-import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'
@@ -24,9 +24,11 @@ export type Guard =
 /**
  * Every write of configuration: a plan, judged on the state after all of it, then written whole or not at all.
  *
- * ARGV: workspace; the guard's kind, collection, id and revision; then of each row nine: "put" or "remove", collection, id,
- * and for a put row, unique keys (both JSON), enabled, url, endpoint_id, source_id.
- * Answers "written", "missing", "conflict"; or "unique" or "owner" with the numbers of the put and of its key, 0 being the id.
+ * ARGV: workspace; the guard's kind, collection, id and revision; the bounds on endpoints, sources, plugins and patterns, or
+ * '' for each; then of each row ten: "put" or "remove", collection, id, and for a put row, unique keys (both JSON), enabled,
+ * url, endpoint_id, source_id, the number of patterns.
+ * Answers "written", "missing", "conflict"; "unique" or "owner" with the numbers of the put and of its key, 0 being the id;
+ * or "full" with what there would be too many of.
  */
 const write = script(
   `${roomFunctions}
@@ -48,7 +50,7 @@ end
 local puts = {}
 local put = { endpoints = {}, sources = {}, plugins = {} }
 local removed = { endpoints = {}, sources = {}, plugins = {} }
-for i = 6, #ARGV, 9 do
+for i = 10, #ARGV, 10 do
   local kind, id = ARGV[i + 1], ARGV[i + 2]
   if ARGV[i] == 'remove' then
     removed[kind][id] = true
@@ -56,7 +58,7 @@ for i = 6, #ARGV, 9 do
     put[kind][id] = true
     puts[#puts + 1] = {
       kind = kind, id = id, row = ARGV[i + 3], keyText = ARGV[i + 4], keys = cjson.decode(ARGV[i + 4]), enabled = ARGV[i + 5],
-      url = ARGV[i + 6], endpoints = ARGV[i + 7], sources = ARGV[i + 8],
+      url = ARGV[i + 6], endpoints = ARGV[i + 7], sources = ARGV[i + 8], patterns = tonumber(ARGV[i + 9]),
     }
   end
 end
@@ -102,6 +104,35 @@ end
 local violation = clash('endpoints') or clash('sources') or orphan() or clash('plugins')
 if violation then return violation end
 
+-- What there will be more of, and whether that is too many. What is beyond a bound already may stay and shrink.
+local more = { endpoints = 0, sources = 0, plugins = 0, patterns = 0 }
+for _, row in ipairs(puts) do more.patterns = more.patterns + row.patterns end
+for _, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
+  local function leaves(id)
+    if kind == 'endpoints' then
+      more.patterns = more.patterns - tonumber(redis.call('HGET', tag .. ':endpoints:' .. id, 'patterns') or '0')
+    end
+  end
+  for id in pairs(put[kind]) do
+    if isOurs(kind, id) then leaves(id) else more[kind] = more[kind] + 1 end
+  end
+  for id in pairs(removed[kind]) do
+    if not put[kind][id] and isOurs(kind, id) then
+      leaves(id)
+      more[kind] = more[kind] - 1
+    end
+  end
+end
+for i, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
+  if ARGV[5 + i] ~= '' and more[kind] > 0
+    and redis.call('ZCARD', tag .. ':room:' .. room .. ':' .. kind) + more[kind] > tonumber(ARGV[5 + i]) then
+    return { 'full', kind }
+  end
+end
+local patterns = tonumber(redis.call('HGET', tag .. ':room:' .. room, 'patterns') or '0') + more.patterns
+if ARGV[9] ~= '' and more.patterns > 0 and patterns > tonumber(ARGV[9]) then return { 'full', 'patterns' } end
+redis.call('HSET', tag .. ':room:' .. room, 'patterns', patterns)
+
 local now, routesChanged = raise(room, workspace), false
 for _, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
   for id in pairs(removed[kind]) do routesChanged = forget(room, kind, id) or routesChanged end
@@ -113,7 +144,7 @@ for _, row in ipairs(puts) do
   redis.call('HSET', key, 'room', room, 'revision', now, 'row', row.row, 'keys', row.keyText, 'enabled', row.enabled)
   redis.call('ZADD', tag .. ':room:' .. room .. ':' .. row.kind, 0, row.id)
   for _, held in ipairs(row.keys) do redis.call('HSET', tag .. ':holders', held, row.id) end
-  if row.url ~= '' then redis.call('HSET', key, 'url', row.url) end
+  if row.url ~= '' then redis.call('HSET', key, 'url', row.url, 'patterns', row.patterns) end
   if row.endpoints ~= '' then
     redis.call('HSET', key, 'endpoint_id', row.endpoints)
     redis.call('SADD', tag .. ':plugins-of:endpoints:' .. row.endpoints, row.id)
@@ -142,8 +173,10 @@ export async function writePlan(
   const puts: { readonly row: Rows[Kind]; readonly keys: readonly Key[] }[] = []
   const args: (string | number)[] = [plan.workspaceId, guard.kind]
   args.push(...('of' in guard ? [guard.of, guard.id] : ['', '']), 'revision' in guard ? guard.revision : '')
+  const { bounds } = plan
+  args.push(...(['endpoints', 'sources', 'plugins', 'patterns'] as const).map((of) => bounds?.[of] ?? ''))
   for (const kind of ['endpoints', 'sources', 'plugins'] as const) {
-    for (const id of plan[kind].remove) args.push('remove', kind, id, '', '', '', '', '', '')
+    for (const id of plan[kind].remove) args.push('remove', kind, id, '', '', '', '', '', '', '')
     for (const row of plan[kind].put) {
       const keys = keysOf(plan.workspaceId, kind, row)
       puts.push({ row, keys })
@@ -156,10 +189,13 @@ export async function writePlan(
       )
       args.push(row.enabled ? 1 : 0, 'request' in row ? row.request.url : '')
       args.push(...('endpoint_id' in row ? [row.endpoint_id ?? '', row.source_id ?? ''] : ['', '']))
+      args.push('events' in row ? row.events.length : 0)
     }
   }
   const [answer, put, key] = await run(connection, write, tag, args)
   if (answer === 'written' || answer === 'missing' || answer === 'conflict') return answer
+  // The script names a bound that it was given.
+  if (answer === 'full') return { kind: 'full', of: put as keyof Bounds, most: bounds![put as keyof Bounds] }
   const { row, keys } = puts[Number(put) - 1]! // the script numbers what it was given
   if (answer === 'unique') return { kind: 'unique', key: keys[Number(key) - 1] ?? { id: row.id } }
   const { endpoint_id, source_id } = row as Plugin // others have no owner
@@ -174,9 +210,10 @@ export function planFor<K extends Kind>(
   kind: K,
   put: readonly Rows[K][],
   remove: readonly string[],
+  bounds?: Bounds,
 ): ConfigPlan {
   const nothing = { put: [], remove: [] }
-  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove } }
+  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove }, bounds }
 }
 
 /** The unique keys that a row holds, as messages show them. */

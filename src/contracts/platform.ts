@@ -21,19 +21,28 @@ export interface SendRules {
   readonly allow: readonly string[]
 }
 
-/** A thread, or a process where threads cannot be killed, that answers one call at a time. It keeps no process alive while idle. */
+/** A process of its own that answers one call at a time. An idle thread keeps no program alive. */
 export interface Thread {
-  /** Answers what the script makes of a JSON value, as JSON; rejects when the thread died. */
-  call(message: unknown): Promise<unknown>
-  /** Ends it at once, even in an endless loop. Twice is fine. */
+  /** False once the process has ended, by `kill` or by itself. */
+  readonly alive: boolean
+  /**
+   * Answers what the script makes of a JSON value, as JSON, and how long a processor worked for it; rejects when the
+   * process has ended.
+   */
+  call(message: unknown): Promise<{ readonly answer: unknown; readonly busyMs: number }>
+  /** Ends the process at once, whatever it does. Twice is fine. */
   kill(): void
 }
 
 export interface ThreadScript {
-  /** The text of a function `(modules, hmac) => (message) => answer` that refers to nothing outside itself. */
+  /** A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to nothing outside itself. */
   readonly text: string
-  /** The packages that it is given, in this order. */
+  /** The packages that the function is given, in this order. */
   readonly modules: readonly string[]
+  /** The most that the JavaScript heap of the process may hold, where the runtime can bound it. */
+  readonly heapBytes: number
+  /** Whether the process yields to others that want a processor, where the system can be asked for that. */
+  readonly yields?: boolean
 }
 
 /** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */

@@ -76,9 +76,13 @@ export interface PluginKind<Config = unknown> {
   load?(platform: Platform): Awaitable<void>
   /** Completes a config on write, with a fresh secret for instance, before it is validated. What it makes is kept by a config sync that omits it. */
   fill?(config: Readonly<Record<string, unknown>>, platform: Platform): Readonly<Record<string, unknown>>
-  /** Checks that a schema cannot express or that take time; answers reasons at their places under `config`, or null. */
-  verify?(config: Config, platform: Platform): Awaitable<Readonly<Record<string, unknown>> | null>
-  prepare(config: Config, platform: Platform): Awaitable<PreparedPlugin>
+  /**
+   * Checks that a schema cannot express or that take time; answers reasons at their places under `config`, or null. Work
+   * that tenants share is counted for the workspace.
+   */
+  verify?(config: Config, platform: Platform, workspaceId?: string): Awaitable<Readonly<Record<string, unknown>> | null>
+  /** `row` is the stored plugin; missing where a plugin is made from a config alone, as in a test. */
+  prepare(config: Config, platform: Platform, row?: { readonly id: string }): Awaitable<PreparedPlugin>
 }
 
 /** Keeps the config's type: `definePlugin({ name, sides, config: v.object({ ... }), prepare: (config) => ... })`. */

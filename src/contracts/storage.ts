@@ -82,6 +82,16 @@ export type Violation =
       readonly key: Readonly<Record<string, string>>
       readonly references: 'endpoints' | 'sources'
     }
+  /** The workspace would have more than `most` of these. */
+  | { readonly kind: 'full'; readonly of: keyof Bounds; readonly most: number }
+
+/** The most rows of each kind that a workspace may have, and the most event patterns of all its endpoints together. */
+export interface Bounds {
+  readonly endpoints: number
+  readonly sources: number
+  readonly plugins: number
+  readonly patterns: number
+}
 
 /** A row with the workspace's revision at which it was last written. */
 export interface Stored<Row> {
@@ -108,14 +118,15 @@ export interface Workspaces {
 /**
  * Configuration rows of a workspace. Violations: `{ id }` (any workspace's row of this kind), `{ ws_id, name }` where
  * name is not null, for plugins `{ endpoint_id, name }` or `{ source_id, name }`, for enabled sources `{ method, path }`;
- * a plugin's owner must be a row of the same workspace. Deleting an owner deletes its plugins.
+ * a plugin's owner must be a row of the same workspace. Deleting an owner deletes its plugins. `bounds` hold whoever
+ * writes at the same moment; judging them costs the same however many rows there are.
  */
 export interface Collection<Row, Query extends ListQuery> {
-  insert(workspaceId: string, row: Row): Promise<Inserted>
+  insert(workspaceId: string, row: Row, bounds?: Bounds): Promise<Inserted>
   get(workspaceId: string, id: string): Promise<Stored<Row> | null>
   list(workspaceId: string, query: Query): Promise<Page<Row>>
   /** Replaces the row with that id if it was last written at revision `from`. */
-  update(workspaceId: string, row: Row, from: number): Promise<Updated>
+  update(workspaceId: string, row: Row, from: number, bounds?: Bounds): Promise<Updated>
   delete(workspaceId: string, id: string): Promise<boolean>
 }
 
@@ -195,6 +206,8 @@ export interface ConfigPlan {
   readonly endpoints: { readonly put: readonly Endpoint[]; readonly remove: readonly string[] }
   readonly sources: { readonly put: readonly Source[]; readonly remove: readonly string[] }
   readonly plugins: { readonly put: readonly Plugin[]; readonly remove: readonly string[] }
+  /** Default: none. */
+  readonly bounds?: Bounds | undefined
 }
 
 /** An attempt to be made. */

@@ -4,8 +4,8 @@ export type Address = ipaddr.IPv4 | ipaddr.IPv6
 /** A network: its address and the length of its prefix. */
 export type Network = readonly [Address, number]
 
-/** The groups that rules may name beside `@default`, which is all of them. Each address is in one of them at most. */
-export const groupNames = ['@private', '@loopback', '@linklocal', '@reserved'] as const
+/** The groups that rules may name beside `@default`, which is all of them. Some addresses of `@metadata` are in a second group. */
+export const groupNames = ['@private', '@loopback', '@linklocal', '@reserved', '@metadata'] as const
 export type GroupName = (typeof groupNames)[number]
 
 const networks = (...texts: string[]): readonly Network[] => texts.map((text) => ipaddr.parseCIDR(text))
@@ -14,6 +14,16 @@ const named: Readonly<Record<Exclude<GroupName, '@reserved'>, readonly Network[]
   '@private': networks('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'),
   '@loopback': networks('127.0.0.0/8', '::1/128'),
   '@linklocal': networks('169.254.0.0/16', 'fe80::/10'),
+  // Services of cloud providers for their customers' machines, which hand out credentials or work without any. The numbers
+  // are public ones or belong to another group.
+  '@metadata': networks(
+    '169.254.169.254/32', // most providers
+    'fd00:ec2::254/128', // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
+    '168.63.129.16/32', // https://learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16
+    '100.100.100.200/32', // https://www.alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata
+    '161.26.0.0/16', // https://cloud.ibm.com/docs/vpc?topic=vpc-service-endpoints-for-vpc
+    '166.8.0.0/14', // the same
+  ),
 }
 
 // The IANA special-purpose registries, https://www.iana.org/assignments/iana-ipv4-special-registry and
@@ -52,12 +62,15 @@ const reachable = networks(
   '2001:30::/28', // drone remote id tags, RFC 9374
 )
 
-/** The group an address belongs to, or null for an ordinary public one. Addresses that hold an IPv4 one are taken as they are. */
-export function groupOf(address: Address): GroupName | null {
-  if (isIn(address, named['@private'])) return '@private'
-  if (isIn(address, named['@loopback'])) return '@loopback'
-  if (isIn(address, named['@linklocal'])) return '@linklocal'
-  return isIn(address, reserved) && !isIn(address, reachable) ? '@reserved' : null
+/** Whether an address belongs to a group. Addresses that hold an IPv4 one are taken as they are. */
+export function isInGroup(address: Address, group: GroupName): boolean {
+  if (group === '@reserved') return isIn(address, reserved) && !isIn(address, reachable) && !isInNamed(address)
+  return isIn(address, named[group])
+}
+
+// Most of what is private, loopback or link-local for IPv6 lies in the reserved blocks too.
+function isInNamed(address: Address): boolean {
+  return (['@private', '@loopback', '@linklocal'] as const).some((group) => isIn(address, named[group]))
 }
 
 export function isIn(address: Address, list: readonly Network[]): boolean {

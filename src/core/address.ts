@@ -1,7 +1,7 @@
 import ipaddr from 'ipaddr.js'
 
 import { PosthornError } from '../errors.ts'
-import { type Address, type GroupName, type Network, groupNames, groupOf, isIn } from './address-groups.ts'
+import { type Address, type GroupName, type Network, groupNames, isIn, isInGroup } from './address-groups.ts'
 
 /** What is known of a host before its name is looked up. `by_address`: each address of it is to be judged. */
 export type HostVerdict =
@@ -31,7 +31,8 @@ const byAddress: HostVerdict = { kind: 'by_address' }
 /**
  * A judge of the rules of `deliver.deny`, from which `allow` lists exceptions. A rule is an IP address, a CIDR, a hostname,
  * `*.suffix` (every name below it, not the suffix itself) or a group: `@private`, `@loopback`, `@linklocal`, `@reserved`,
- * `@default` (all four). An address that holds an IPv4 address (`::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`) is judged
+ * `@metadata` (inner services of cloud providers), `@default` (all five). An exception for another group does not open
+ * `@metadata`. An address that holds an IPv4 address (`::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`) is judged
  * by that one. An allowed hostname may have any address.
  * @throws PosthornError `validation` that names the rule at fault.
  */
@@ -87,10 +88,11 @@ export function addressJudge({
 }
 
 function parseRule(text: string, list: 'deny' | 'allow'): readonly Rule[] {
-  if (text === '@default') return groupNames.map(groupRule)
+  const ruleOf = list === 'deny' ? groupRule : groupException
+  if (text === '@default') return groupNames.map(ruleOf)
   if (text.startsWith('@')) {
     const group = groupNames.find((name) => name === text)
-    if (group !== undefined) return [groupRule(group)]
+    if (group !== undefined) return [ruleOf(group)]
   } else if (text.includes('/') || text.includes(':') || /^[\d.]+$/.test(text)) {
     const network = parseNetwork(text)
     if (network !== null) return [networkRule(text, network)]
@@ -109,7 +111,16 @@ function groupRule(group: GroupName): Rule {
   return {
     text: group,
     matchesHost: () => false,
-    matchesAddress: (_form, inner) => groupOf(inner) === group,
+    matchesAddress: (_form, inner) => isInGroup(inner, group),
+  }
+}
+
+/** Who opens the private network does not mean the service in it that hands out credentials. */
+function groupException(group: GroupName): Rule {
+  return {
+    ...groupRule(group),
+    matchesAddress: (_form, inner) =>
+      isInGroup(inner, group) && (group === '@metadata' || !isInGroup(inner, '@metadata')),
   }
 }
 

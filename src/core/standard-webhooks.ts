@@ -26,12 +26,19 @@ export function standardKey(text: string): StandardKey | null {
   }
 }
 
+/** A written key with the padding of its base64, without which libraries of other languages refuse a `whsec_` key. */
+export function paddedKey(text: string): string {
+  const digits = text.length - (text.indexOf('_') + 1)
+  return text.startsWith('whsec_') ? text + '='.repeat((4 - (digits % 4)) % 4) : text
+}
+
 /** Far more than any rotation needs; beyond it a header is an attempt to make the receiver work. */
 const maxSignatures = 20
 
 /**
  * The signatures of a `webhook-signature` header by version, in base64: `v1` of HMAC, `v1a` of Ed25519. Other versions are
- * left out, as the specification grows by them. Null when the header is not such a list, as two joined headers are not.
+ * left out, as the specification grows by them. Null when the header is not such a list, as two joined headers are not, or
+ * when no signature in it is of a known version.
  */
 export function standardSignatures(
   header: string,
@@ -40,5 +47,6 @@ export function standardSignatures(
   if (entries.length > maxSignatures || !entries.every((entry) => /^[^,]+,[^,]+$/.test(entry))) return null
   const of = (version: string) =>
     entries.filter((entry) => entry.startsWith(version)).map((entry) => entry.slice(version.length))
-  return { v1: of('v1,'), v1a: of('v1a,') }
+  const known = { v1: of('v1,'), v1a: of('v1a,') }
+  return known.v1.length + known.v1a.length === 0 ? null : known
 }

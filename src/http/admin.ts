@@ -4,6 +4,7 @@ import type { Context } from '../context.ts'
 import { PosthornError } from '../errors.ts'
 import type { Services } from '../services/services.ts'
 import { resolveWorkspace } from '../services/workspaces.ts'
+import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
 import { type Call, type Method, type Route, routes } from './routes.ts'
@@ -19,7 +20,7 @@ const forbidden = () => json(403, { message: 'forbidden' })
 
 /**
  * The administrative API. Checks go from the cheapest to the dearest and tell a caller who is not authorized nothing:
- * route, method, cross-site, workspace, `authorize`, and only then what the path and the body name.
+ * route, method, foreign pages and hosts, workspace, `authorize`, and only then what the path and the body name.
  */
 export function adminHandler(ctx: Context, services: Services): Handler {
   const { basePath, maxBodyBytes, authorize } = ctx.settings.admin
@@ -27,14 +28,14 @@ export function adminHandler(ctx: Context, services: Services): Handler {
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url)
-    const path = mountedPath(url.pathname, basePath)
-    if (path === null) return unknownRoute()
     const method = request.method === 'HEAD' ? 'GET' : request.method
+    const path = mountedPath(url.pathname, basePath, method)
+    if (path === null) return unknownRoute()
     const matched = await match(method, path)
     if (matched === null) return await wrongMethod(path)
     const params = decoded(matched.params)
     if (params === null) return unknownRoute()
-    if (request.headers.get('sec-fetch-site') === 'cross-site') return forbidden()
+    if (isForeign(request, ctx.settings.admin)) return forbidden()
 
     const { route } = matched
     const { workspace, refusal } = await place(route, params)
@@ -113,10 +114,14 @@ function matcher(): (method: string, path: string) => Promise<Match | null> {
     ((await router.fetch({ method, url: `http://localhost${path}` })) as Match | undefined) ?? null
 }
 
-/** The path behind the mount prefix, without one trailing slash; null when it lies outside. */
-function mountedPath(pathname: string, basePath: string): string | null {
+/**
+ * The path behind the mount prefix; null when it lies outside. A GET may have one slash at the end. Other methods may not:
+ * `DELETE /workspaces/a/endpoints/..` comes as `/workspaces/a/`, and must not delete the workspace.
+ */
+function mountedPath(pathname: string, basePath: string, method: string): string | null {
   if (pathname !== basePath && !pathname.startsWith(`${basePath}/`)) return null
-  const path = pathname.slice(basePath.length).replace(/(.)\/$/, '$1')
+  const behind = pathname.slice(basePath.length)
+  const path = method === 'GET' ? behind.replace(/(.)\/$/, '$1') : behind
   // The router would overlook any number of slashes at the end.
   return path.length > 1 && path.endsWith('/') ? null : path
 }

@@ -4,6 +4,7 @@ import type { Inbound, InboundContext } from '../contracts/plugin.ts'
 import type { Route } from '../contracts/storage.ts'
 import { recordText } from '../core/capture.ts'
 import { parseJson, sliceProperty } from '../core/json-slice.ts'
+import { oneLine } from '../core/one-line.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
@@ -13,49 +14,61 @@ import { inTime } from '../services/in-time.ts'
 import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
-import { readBody } from './read.ts'
+import { takeIn } from './intake.ts'
 import { errorResponse, internalError, json } from './respond.ts'
+import { type Tenant, tenantShares } from './shares.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
-const failures = new Set([400, 404, 413, 429, 500, 503])
+const failures = new Set([400, 404, 408, 413, 429, 500, 503])
 const complainEveryMs = 60_000
 const mostTries = 5
 const pluginDeadlineMs = 30_000
-/** Bodies that wait together: the most memory that requests take while an engine stalls. */
+/** Bytes of bodies from the first one that came until the request is answered: the most memory that requests take. */
 const mostPendingBytes = 128 * 1024 * 1024
 
 type Found = { readonly configuration: CompiledConfiguration; readonly source: Source; readonly path: string }
 
 /** Turns inbound requests into events. */
 export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest): Handler {
-  const { basePath, maxBodyBytes, maxPending } = ctx.settings.gateway
-  let pending = 0
-  let pendingBytes = 0
+  const { basePath, maxBodyBytes, maxPending, bodyTimeoutMs } = ctx.settings.gateway
+  let looking = 0
+  const pending = tenantShares(maxPending)
+  const pendingBytes = tenantShares(mostPendingBytes)
   let limiterComplainedAt = -Infinity
 
-  /** Does work that may wait for an engine. Too much of it at once is refused, so that a stalled engine fills no memory. */
-  async function bounded<Answer>(bytes: number, work: () => Promise<Answer>): Promise<Answer> {
-    if (pending >= maxPending || pendingBytes >= mostPendingBytes) {
-      ctx.emit('overloaded', { what: 'gateway' })
-      throw new PosthornError('overloaded', 'service unavailable')
-    }
-    pending++
-    pendingBytes += bytes
+  function overloaded(): PosthornError {
+    ctx.emit('overloaded', { what: 'gateway' })
+    return new PosthornError('overloaded', 'service unavailable')
+  }
+
+  /** Looks for the source of a request, whose tenant is not known yet. Too much of it at once is refused. */
+  async function looked<Answer>(work: () => Promise<Answer>): Promise<Answer> {
+    if (looking >= maxPending) throw overloaded()
+    looking++
     try {
       return await work()
     } finally {
-      pending--
-      pendingBytes -= bytes
+      looking--
+    }
+  }
+
+  /** Does work that may wait for an engine. More of it than the tenant's share is refused, so that a stalled engine fills no memory. */
+  async function bounded<Answer>(tenant: Tenant, work: () => Promise<Answer>): Promise<Answer> {
+    if (!pending.take(tenant, 1)) throw overloaded()
+    try {
+      return await work()
+    } finally {
+      pending.give(tenant, 1)
     }
   }
 
   async function answer(request: Request): Promise<Response> {
     const url = new URL(request.url)
     const path = mountedPath(url.pathname, basePath)
-    const found = path === null ? undefined : await bounded(0, () => find(path, request.method))
+    const found = path === null ? undefined : await looked(() => find(path, request.method))
     if (!found) return failed(json(404, { message: 'not found' }))
 
-    const grant = await bounded(0, () => limit(found.source))
+    const grant = await bounded(tenantOf(found), () => limit(found.source))
     if (grant === null) return await accept(request, url, found)
     const headers = limitHeaders(found.source, grant)
     if (grant.granted === 0) {
@@ -99,17 +112,24 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   }
 
   async function accept(request: Request, url: URL, found: Found): Promise<Response> {
-    const body = await readBody(request, maxBodyBytes)
-    if (body === 'too large') {
-      return failed(
-        new Response('Request Entity Too Large', {
-          status: 413,
-          headers: { 'content-type': 'text/plain; charset=utf-8' },
-        }),
-      )
+    const tenant = tenantOf(found)
+    let bytes = 0
+    const take = (more: number): boolean => {
+      const taken = pendingBytes.take(tenant, more)
+      if (taken) bytes += more
+      return taken
     }
-    const inbound = { method: request.method, url, path: found.path, headers: request.headers, body }
-    return await bounded(body.length, () => publish(inbound, found, request.signal))
+    try {
+      const intake = { maxBytes: maxBodyBytes, clock: ctx.clock, timeoutMs: bodyTimeoutMs, take }
+      const body = await takeIn(request, intake)
+      if (body === 'too large') return failed(tooLarge())
+      if (body === 'too late') return failed(json(408, { message: 'request timeout' }, { connection: 'close' }))
+      if (body === 'no room') throw overloaded()
+      const inbound = { method: request.method, url, path: found.path, headers: request.headers, body }
+      return await bounded(tenant, () => publish(inbound, found, request.signal))
+    } finally {
+      if (bytes > 0) pendingBytes.give(tenant, bytes)
+    }
   }
 
   /** Runs the plugins and stores what is left; again from the plugins on when the configuration moved meanwhile, since they may be others now. */
@@ -183,7 +203,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   /** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
   function pluginFailed({ id, name }: Plugin, cause: unknown): Response {
     if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx.log, cause)
-    const message = String(cause instanceof Error ? cause.message : cause).replace(/[\p{Cc}\p{Zl}\p{Zp}]+/gu, ' ')
+    const message = oneLine(String(cause instanceof Error ? cause.message : cause))
     ctx.log.error(`plugin ${id} (${name}) failed: ${recordText(message, 512)}`)
     ctx.log.debug(`plugin ${id} (${name}) failed`, { cause })
     return internalError()
@@ -198,11 +218,35 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     async fetch(request) {
       ctx.counters.inbound++
       try {
-        return await answer(request)
+        return inert(await answer(request))
       } catch (cause) {
-        return failed(errorResponse(ctx.log, cause))
+        return inert(failed(errorResponse(ctx.log, cause)))
       }
     },
+  }
+}
+
+function tenantOf({ configuration, source }: Found): Tenant {
+  return { workspaceId: configuration.workspace.id, sourceId: source.id }
+}
+
+function tooLarge(): Response {
+  const headers = { 'content-type': 'text/plain; charset=utf-8' }
+  return new Response('Request Entity Too Large', { status: 413, headers })
+}
+
+const inertHeaders = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+}
+
+/** What tenants let a source answer comes from the host's origin: nothing in it may run there when a browser shows it. */
+function inert(response: Response): Response {
+  try {
+    for (const [name, value] of Object.entries(inertHeaders)) response.headers.set(name, value)
+    return response
+  } catch {
+    return withHeaders(response, inertHeaders) // the headers of what a plugin fetched cannot be changed
   }
 }
 

@@ -18,7 +18,18 @@ export function leafSchema(schema: GenericSchema): Json {
   // Rules that JSON Schema cannot tell are left out; what is said of the last step of a pipe holds for its input.
   const options = { target: 'draft-2020-12', typeMode: 'output', errorMode: 'ignore' } as const
   const { $schema: _, ...described } = toJsonSchema(schema, options)
-  return described
+  return withRequest(described)
+}
+
+/** What is required of an endpoint, though it is read as an empty object where it is missing: its request. */
+function withRequest(schema: Json): Json {
+  if (Array.isArray(schema)) return schema.map(withRequest) as unknown as Json
+  if (typeof schema !== 'object' || schema === null) return schema
+  const all = Object.fromEntries(Object.entries(schema).map(([key, value]) => [key, withRequest(value as Json)]))
+  const { request } = (all['properties'] ?? {}) as { request?: { anyOf?: readonly Json[] } }
+  if (request?.anyOf?.[0] === undefined) return all
+  const required = [...((all['required'] as readonly string[] | undefined) ?? []), 'request']
+  return { ...all, properties: { ...(all['properties'] as Properties), request: request.anyOf[0] }, required }
 }
 
 /** The JSON schema of an event's data, as far as its library tells one. */
@@ -137,7 +148,13 @@ const answers: Properties = {
     attempts: { type: 'array', items: { $ref: '#/components/schemas/Attempt' } },
     next_due_at: orNull(integer),
   }),
-  TestInput: { ...object({ event_type: text, data: { type: 'object' } }, ['event_type', 'data']), examples: [{}] },
+  TestInput: {
+    ...object({ event_type: { ...text, minLength: 1, maxLength: 255 }, data: { description: 'Any JSON value.' } }, [
+      'event_type',
+      'data',
+    ]),
+    examples: [{}],
+  },
   ReplayInput: {
     ...object(
       {
@@ -159,7 +176,14 @@ const answers: Properties = {
   ValidationError: {
     ...object({
       message: { const: 'Request Validation' },
-      error: object({ message: text, fields: { type: 'object' } }),
+      error: object(
+        {
+          message: text,
+          fields: { type: 'object', description: 'The first hundred reasons, each at its place in the body.' },
+          '...': { type: 'string', description: 'How many reasons are left out: `900 more`.' },
+        },
+        ['...'],
+      ),
     }),
     examples: [
       {

@@ -1,5 +1,12 @@
 import { isStorableText, textRule } from '../schema/leaf.ts'
-import { bounds, type ListInput, type Parameter, parameterProblems, type Parameters } from '../schema/page.ts'
+import {
+  bounds,
+  cursorParameters,
+  type ListInput,
+  type Parameter,
+  parameterProblems,
+  type Parameters,
+} from '../schema/page.ts'
 import { invalidParameters } from '../services/listing.ts'
 
 /** A value as it stands in a query string, with the name it has there. */
@@ -14,7 +21,9 @@ const flags: Readonly<Record<string, boolean>> = { true: true, false: false, 1: 
 export function readQuery(search: URLSearchParams, parameters: Parameters): ListInput {
   const input: Record<string, unknown> = {}
   const reasons: string[] = []
+  const inCursorMode = cursorParameters.some((name) => search.has(name))
   for (const [name, parameter] of Object.entries(parameters)) {
+    if (name === 'page_no' && inCursorMode) continue
     const read = readParameter(search, name, parameter)
     if (read === null) continue
     if ('reasons' in read) {
@@ -39,13 +48,22 @@ function readParameter(search: URLSearchParams, name: string, { kind }: Paramete
   if (kind === 'pairs') {
     const prefix = `${name}[`
     const keys = [...new Set(search.keys())].filter((key) => key.startsWith(prefix) && key.endsWith(']'))
-    return gathered(keys.map((key) => [key.slice(prefix.length, -1), readOne(search, key, 'text')]))
+    return gathered(keys.map((key) => [key.slice(prefix.length, -1), readOne(search, key, 'text', true)]))
   }
-  if (kind !== 'time') return readOne(search, name, kind)
+  if (kind !== 'time') return readOne(search, name, kind, name === 'name')
   return gathered([
-    ['eq', readOne(search, name, 'integer')],
-    ...bounds.map((bound): [string, Read | null] => [bound, readOne(search, `${name}[${bound}]`, 'integer')]),
+    ...unknownBounds(search, name),
+    ['eq', readMoment(search, name)],
+    ...bounds.map((bound): [string, Read | null] => [bound, readMoment(search, `${name}[${bound}]`)]),
   ])
+}
+
+/** A list never answers as if a filter had not been there. */
+function unknownBounds(search: URLSearchParams, name: string): [string, Read][] {
+  const known = new Set<string>(bounds.map((bound) => `${name}[${bound}]`))
+  return [...new Set(search.keys())]
+    .filter((key) => key.startsWith(`${name}[`) && !known.has(key))
+    .map((key) => [key, { reasons: [`${key}: unknown bound`] }])
 }
 
 /** Several values as one object; null when none is there. */
@@ -57,12 +75,26 @@ function gathered(parts: readonly (readonly [key: string, read: Read | null])[])
   return { value: Object.fromEntries(there.map(([key, read]) => [key, 'value' in read ? read.value : undefined])) }
 }
 
-function readOne(search: URLSearchParams, name: string, kind: 'integer' | 'flag' | 'text'): Read | null {
+/** An integer of any size. Beyond all moments there are, it compares as the last one does. */
+function readMoment(search: URLSearchParams, name: string): Read | null {
+  const read = readOne(search, name, 'integer')
+  if (read === null || 'reasons' in read) return read
+  const most = Number.MAX_SAFE_INTEGER
+  return { value: Math.max(-most, Math.min(most, Number(read.value))) }
+}
+
+/** Only where `emptyCounts` an empty value is one to look for. */
+function readOne(
+  search: URLSearchParams,
+  name: string,
+  kind: 'integer' | 'flag' | 'text',
+  emptyCounts = false,
+): Read | null {
   const text = search.get(name)
   if (text === null) return null
   const refuse = (reason: string): Read => ({ reasons: [`${name}: ${reason}`] })
   if (!isStorableText(name) || !isStorableText(text)) return refuse(textRule)
-  if (text === '') return refuse('is empty')
+  if (text === '' && !emptyCounts) return refuse('is empty')
   if (kind === 'text') return { value: text }
   if (kind === 'flag') {
     return Object.hasOwn(flags, text)

@@ -6,32 +6,45 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   if (Number(request.headers.get('content-length')) > maxBytes) return 'too large'
   if (request.body === null) return new Uint8Array()
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()
-  const chunks: Uint8Array[] = []
-  let length = 0
+  const body = new Gathered()
   for (;;) {
     const { done, value } = await reader.read().catch((cause: unknown) => {
       throw new PosthornError('validation', 'the body could not be read', { cause })
     })
     if (done) break
-    length += value.length
-    if (length > maxBytes) {
+    if (body.length + value.length > maxBytes) {
       void reader.cancel().catch(() => {}) // the rest is of no interest, nor is how its sender takes it
       return 'too large'
     }
-    chunks.push(value)
+    body.add(value)
   }
-  return joined(chunks, length)
+  return body.bytes()
 }
 
-function joined(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0]!
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.length
+/** Bytes that come in parts. They take at most twice their own room, however small the parts are. */
+export class Gathered {
+  length = 0
+  #bytes: Uint8Array = new Uint8Array()
+
+  add(part: Uint8Array): void {
+    const length = this.length + part.length
+    if (this.length === 0) {
+      // A body that comes in one part is not copied, unless it would keep a larger piece of memory.
+      this.#bytes = part.length * 2 < part.buffer.byteLength ? part.slice() : part
+    } else {
+      if (length > this.#bytes.length) {
+        const larger = new Uint8Array(length * 2)
+        larger.set(this.#bytes.subarray(0, this.length))
+        this.#bytes = larger
+      }
+      this.#bytes.set(part, this.length)
+    }
+    this.length = length
   }
-  return bytes
+
+  bytes(): Uint8Array {
+    return this.#bytes.subarray(0, this.length)
+  }
 }
 
 /** The text of a body. @throws PosthornError `too_large`, or `validation` when it is not UTF-8. */

@@ -21,7 +21,9 @@ export function errorResponse(log: Context['log'], cause: unknown): Response {
     return json(503, { message: 'service unavailable' }, { 'retry-after': '1' })
   }
   if (cause.fields === undefined) return json(status, { message: cause.message })
-  return json(status, { message: 'Request Validation', error: { message: cause.message, fields: cause.fields } })
+  const more = cause.more === undefined ? {} : { '...': `${cause.more} more` }
+  const error = { message: cause.message, fields: cause.fields, ...more }
+  return json(status, { message: 'Request Validation', error })
 }
 
 /** What a client sees of a failure that the log tells. */

@@ -96,7 +96,7 @@ const deliveries = [
     const id = idOf(call.params)
     await call.services.endpoints.get(call.workspace, id)
     const { text, value } = await readJson(call.request, call.maxBodyBytes, { optional: true })
-    return json(200, await call.services.endpoints.test(call.workspace, id, withDataText(text, value) as object))
+    return json(200, await call.services.endpoints.test(call.workspace, id, withAnyDataText(text, value) as object))
   }),
   route(true, 'GET', '/events', 'events.list', async ({ services, workspace, url }) =>
     pageOf(url, await services.events.list(workspace, readQuery(url.searchParams, listParameters.events)), eventJson),
@@ -170,6 +170,12 @@ function idOf(params: Call['params']): string {
 /** A body whose `data` is its very text, which JSON values would not keep. */
 function withDataText(text: string, value: unknown): unknown {
   const data = isPlainObject(value) && isPlainObject(value['data']) ? sliceProperty(text, 'data') : null
+  return data === null ? value : { ...(value as object), data: new JsonText(data) }
+}
+
+/** The same where `data` may be any JSON value. */
+function withAnyDataText(text: string, value: unknown): unknown {
+  const data = isPlainObject(value) && Object.hasOwn(value, 'data') ? sliceProperty(text, 'data') : null
   return data === null ? value : { ...(value as object), data: new JsonText(data) }
 }
 

@@ -106,9 +106,11 @@ const standardWebhooks: Check<'openai'> & Check<'standard-webhooks'> = (config, 
   const key = standardKey(config.secret)
   if (key?.kind !== 'hmac') throw new Error('not a whsec_ secret')
   return async ({ headers, body }, now) => {
-    const id = headers.get('webhook-id')
-    const timestamp = headers.get('webhook-timestamp')
-    const given = standardSignatures(headers.get('webhook-signature') ?? '')
+    // Senders that began with Svix send its names alone.
+    const header = (name: string) => headers.get(`webhook-${name}`) ?? headers.get(`svix-${name}`)
+    const id = header('id')
+    const timestamp = header('timestamp')
+    const given = standardSignatures(header('signature') ?? '')
     if (id === null || timestamp === null || given === null) return false
     if (!isRecent(unixSeconds(timestamp), now, config.tolerance_window)) return false
     const mac = await platform.hmac('sha-256', key.key, standardContent(id, timestamp, body))

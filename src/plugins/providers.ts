@@ -1,4 +1,6 @@
-import { standardKey } from '../core/standard-webhooks.ts'
+import * as v from 'valibot'
+
+import { paddedKey, standardKey } from '../core/standard-webhooks.ts'
 import { closedObject, integer, text, withDefault } from '../schema/leaf.ts'
 import { headerName } from './header-name.ts'
 
@@ -10,10 +12,13 @@ const tolerance_window = withDefault(integer({ min: 0 }), 300)
 const signed = closedObject({ secret })
 const signedInTime = closedObject({ secret, tolerance_window })
 const standardWebhooks = closedObject({
-  secret: text({
-    min: 1,
-    rule: (value) => (standardKey(value)?.kind === 'hmac' ? null : 'value must be whsec_ followed by base64'),
-  }),
+  secret: v.pipe(
+    text({
+      min: 1,
+      rule: (value) => (standardKey(value)?.kind === 'hmac' ? null : 'value must be whsec_ followed by base64'),
+    }),
+    v.transform(paddedKey),
+  ),
   tolerance_window,
 })
 

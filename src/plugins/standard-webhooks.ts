@@ -1,3 +1,5 @@
+import * as v from 'valibot'
+
 import { type Awaitable, definePlugin, type Outbound, type OutboundContext } from '../contracts/plugin.ts'
 import type { Platform } from '../contracts/platform.ts'
 import { allOf, goOn } from '../core/awaitable.ts'
@@ -5,7 +7,7 @@ import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
 import { base64Of, bytesOf } from '../core/encoding.ts'
 import { withHeaders } from '../core/request.ts'
 import { standardContent } from '../core/sign.ts'
-import { type StandardKey, standardKey } from '../core/standard-webhooks.ts'
+import { paddedKey, type StandardKey, standardKey } from '../core/standard-webhooks.ts'
 import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
 
 const secretRule = 'value must be whsec_ or whsk_ followed by base64'
@@ -20,14 +22,14 @@ function secretProblem(value: string): string | null {
 /**
  * Signs deliveries as https://www.standardwebhooks.com defines: `webhook-id`, `webhook-timestamp`, and in
  * `webhook-signature` one signature for each secret, so that keys rotate without downtime. A `whsec_` secret makes `v1`
- * signatures (HMAC-SHA256), a `whsk_` secret `v1a` ones (Ed25519). One HMAC secret is made when none is given.
+ * signatures (HMAC-SHA256) and is stored with its padding, a `whsk_` secret `v1a` ones (Ed25519). One HMAC secret is made when none is given.
  * With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
  */
 export const standardWebhooks = definePlugin({
   name: 'standard-webhooks',
   sides: ['outbound'],
   config: object({
-    secrets: list(text({ rule: secretProblem }), { min: 1, max: 5 }),
+    secrets: list(v.pipe(text({ rule: secretProblem }), v.transform(paddedKey)), { min: 1, max: 5 }),
     envelope: withDefault(flag(), false),
   }),
   fill: (config, platform) => ({

@@ -51,7 +51,7 @@ export function headerProblem(key: string, value: string): string | null {
 }
 
 /** Why a text is no destination, or null: an absolute http or https URL without user information. */
-function urlProblem(value: string): string | null {
+export function urlProblem(value: string): string | null {
   let url: URL
   try {
     url = new URL(value)
@@ -62,12 +62,18 @@ function urlProblem(value: string): string | null {
   return url.username !== '' || url.password !== '' ? 'value must not contain credentials' : null
 }
 
+/** The most event patterns that all endpoints of a workspace may have together. */
+export const maxPatterns = 100_000
+
 /** What is sent where. `timeout` is in milliseconds; 0 means `deliver.timeoutMs` of the instance. */
 const request = object({
   url: text({ min: 1, max: 8192, rule: urlProblem }),
   method: withDefault(oneOf(endpointMethods), 'POST'),
   headers: orNull(
-    dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {}) ?? headerProblem(key, value)),
+    dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {}) ?? headerProblem(key, value), {
+      max: 100,
+      maxLength: 65_536,
+    }),
   ),
   timeout: withDefault(integer({ min: 0, max: 60_000 }), 10_000),
 })
@@ -75,17 +81,26 @@ const request = object({
 /** One entry per try: the seconds to wait before it, counted from the end of the try before. */
 const retry = object({
   strategy: withDefault(oneOf(['fixed']), 'fixed'),
-  config: withDefault(object({ attempts: withDefault(list(integer({ min: 0 }), { min: 1 }), [0, 60, 3600]) }), {}),
+  config: withDefault(
+    object({ attempts: withDefault(list(integer({ min: 0, max: 31_536_000 }), { min: 1, max: 100 }), [0, 60, 3600]) }),
+    {},
+  ),
 })
+
+/**
+ * A request that is missing or null is read as `{}`, so that the refusal names the url. To whoever writes an endpoint it is
+ * required all the same: that is what the type says.
+ */
+const requestOrNothing = withDefault(request, {} as never) as unknown as typeof request
 
 const entries = {
   id: orNull(id),
   name: orNull(name),
   description: orNull(description),
   enabled: withDefault(flag(), true),
-  request,
+  request: requestOrNothing,
   retry: withDefault(retry, {}),
-  events: withDefault(list(text({ min: 1, max: 255 })), []),
+  events: withDefault(list(text({ min: 1, max: 255 }), { max: 200 }), []),
   metadata: withDefault(metadata, {}),
   rate_limit: orNull(rateLimit),
   created_at: readOnly(),

@@ -1,5 +1,7 @@
 import * as v from 'valibot'
 
+import { bounded, boundedArray } from './many.ts'
+
 // The building blocks of every schema, with the messages of the API. A property that is missing or null takes its
 // default where it has one; otherwise it is "required field missing" or "Value is not nullable".
 
@@ -106,12 +108,11 @@ export function list<Item extends v.GenericSchema>(
   { min = 0, max = Infinity, unique = false }: { min?: number; max?: number; unique?: boolean } = {},
 ) {
   return v.pipe(
-    v.array(item, typeMessage('an array')),
+    boundedArray(item, max, typeMessage('an array')),
     v.rawCheck(({ dataset, addIssue }) => {
       if (!dataset.typed) return
       const items: readonly unknown[] = dataset.value
       if (items.length < min) addIssue({ message: `minimum number of items is ${min}` })
-      else if (items.length > max) addIssue({ message: `maximum number of items is ${max}` })
       else if (unique && new Set(items).size < items.length) addIssue({ message: 'duplicate items found' })
     }),
     keywords({
@@ -144,28 +145,40 @@ export function closedObject<const Entries extends v.ObjectEntries>(
     // A check runs after failed properties too, so that all reasons come at once.
     v.rawCheck(({ dataset, addIssue }) => {
       const input = dataset.value as Record<string, unknown>
+      const reasons = bounded(addIssue)
       for (const [key, value] of Object.entries(input)) {
         if (!Object.hasOwn(entries, key) && !free?.test(key)) {
-          addIssue({
+          reasons.report({
             message: 'property is unsupported',
             path: [{ type: 'object', origin: 'value', input, key, value }],
           })
         }
       }
+      reasons.end()
     }),
   )
 }
 
 /**
  * An object whose values are strings. `v.record` would drop the keys `constructor`, `prototype` and `__proto__`, which
- * are data here; so this one reads own entries and answers an object without a prototype.
+ * are data here; so this one reads own entries and answers an object without a prototype. `max` bounds how many there are,
+ * `maxLength` the characters of all keys and values together.
  */
-export function dictionary(problem: (key: string, value: string) => string | null) {
+export function dictionary(
+  problem: (key: string, value: string) => string | null,
+  { max = Infinity, maxLength = Infinity }: { max?: number; maxLength?: number } = {},
+) {
   return v.pipe(
     v.custom<Readonly<Record<string, string>>>(isPlainObject, typeMessage('an object')),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const answer: Record<string, string> = Object.create(null) as Record<string, string>
       const input = dataset.value as Record<string, unknown>
+      const whole = dictionaryProblem(input, max, maxLength)
+      if (whole !== null) {
+        addIssue({ message: whole })
+        return NEVER
+      }
+      const reasons = bounded(addIssue)
       let refused = false
       for (const [key, value] of Object.entries(input)) {
         const reason =
@@ -179,12 +192,28 @@ export function dictionary(problem: (key: string, value: string) => string | nul
           continue
         }
         refused = true
-        addIssue({ message: reason, path: [{ type: 'object', origin: 'value', input, key, value }] })
+        reasons.report({ message: reason, path: [{ type: 'object', origin: 'value', input, key, value }] })
       }
+      reasons.end()
       return refused ? NEVER : answer
     }),
-    keywords({ type: 'object', additionalProperties: { type: 'string' } }),
+    keywords({
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      maxProperties: max === Infinity ? undefined : max,
+    }),
   )
+}
+
+/** Why an object as a whole is more than a dictionary may be, or null. */
+function dictionaryProblem(input: Readonly<Record<string, unknown>>, max: number, maxLength: number): string | null {
+  const entries = Object.entries(input)
+  if (entries.length > max) return `maximum number of properties is ${max}`
+  const length = entries.reduce(
+    (sum, [key, value]) => sum + key.length + (typeof value === 'string' ? value.length : 0),
+    0,
+  )
+  return length > maxLength ? `maximum length of all names and values is ${maxLength}` : null
 }
 
 /** Any JSON object, kept as it is, whose texts every engine can store. */

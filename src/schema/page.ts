@@ -53,6 +53,9 @@ export interface Parameter {
 /** The parameters of a list, in the order in which they are checked. */
 export type Parameters = Readonly<Record<string, Parameter>>
 
+/** With any of these a list is in cursor mode. */
+export const cursorParameters = ['limit', 'after', 'before'] as const
+
 export const bounds = ['gt', 'gte', 'lt', 'lte'] as const
 
 const moment = integer()

@@ -13,8 +13,11 @@ export const id = v.pipe(
 export const name = text({ max: 512 })
 export const description = text({ max: 4096 })
 
-/** Free strings of the user's own: keys up to 128 code points, values up to 4096. */
-export const metadata = dictionary((key, value) => textProblem(key, { max: 128 }) ?? textProblem(value, { max: 4096 }))
+/** Free strings of the user's own: up to 100 pairs, keys up to 128 code points, values up to 4096. */
+export const metadata = dictionary(
+  (key, value) => textProblem(key, { max: 128 }) ?? textProblem(value, { max: 4096 }),
+  { max: 100 },
+)
 export type Metadata = Readonly<Record<string, string>>
 
 /** A GCRA limit: a burst of `quota`, then one more each `period / quota` seconds. */

@@ -6,7 +6,7 @@ const headerText = (value: string) => (/^[\t\x20-\x7e]+$/.test(value) ? null : '
 
 const http = object({
   path: orNull(text({ max: 1024, rule: (value) => (value.startsWith('/') ? null : 'value must start with "/"') })),
-  methods: withDefault(list(oneOf(endpointMethods), { min: 1 }), ['POST']),
+  methods: withDefault(list(oneOf(endpointMethods), { min: 1, max: 5 }), ['POST']),
   response: orNull(
     object({
       code: integer({ min: 200, max: 599 }),

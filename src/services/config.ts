@@ -1,20 +1,25 @@
 import type { Context } from '../context.ts'
-import type { Configuration } from '../contracts/storage.ts'
+import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage.ts'
+import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { planConfig, routeKeys } from '../core/config-plan.ts'
-import { uniqueViolation } from '../errors.ts'
+import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
+import { isPlainObject } from '../schema/leaf.ts'
 import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
+import { refusalOf, taken } from './taken.ts'
 import { inTurn } from './turns.ts'
 import { pluginsByOwner, wantedConfiguration } from './wanted.ts'
-import { resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
 
 export function configService(ctx: Context): ConfigService {
   return {
     async sync(workspace, document, { dryRun = false } = {}) {
       const { id } = await resolveWorkspace(ctx, workspace)
+      const bounds = boundsOf(ctx)
+      refuseTooMany(document, bounds)
       const parsed = parse(configDocument, document)
       return await inTurn<SyncReport>(ctx.storage, id, async () => {
         const current = await ctx.storage.configuration(id)
@@ -24,12 +29,13 @@ export function configService(ctx: Context): ConfigService {
         if ('violation' in planned) throw violationError(planned.violation)
         const { plan, report } = planned
         if (dryRun) {
+          refuseBeyond(bounds, current, plan)
           await refuseTakenRoutes(ctx, id, plan.sources.put)
           return report
         }
-        const outcome = await ctx.storage.applyConfig(plan, current.revision)
+        const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
-        if (outcome !== 'applied') throw violationError(outcome)
+        if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
         return report
       })
     },
@@ -43,17 +49,57 @@ export function configService(ctx: Context): ConfigService {
   }
 }
 
+/** Refuses lists that are too long before anything in them is looked at. */
+function refuseTooMany(document: unknown, bounds: Bounds): void {
+  if (!isPlainObject(document)) return
+  const rule = (most: number) => `maximum number of items is ${most}`
+  let plugins = 0
+  for (const kind of ['endpoints', 'sources'] as const) {
+    const entries: unknown = document[kind]
+    if (!Array.isArray(entries)) continue
+    if (entries.length > bounds[kind]) throw invalid({ [kind]: rule(bounds[kind]) })
+    for (const [i, entry] of entries.entries()) {
+      const owned: unknown = isPlainObject(entry) ? entry['plugins'] : null
+      plugins += Array.isArray(owned) ? owned.length : 0
+      if (plugins <= bounds.plugins) continue
+      throw invalid({ [kind]: [...Array<null>(i).fill(null), { plugins: rule(bounds.plugins) }] })
+    }
+  }
+}
+
+/** What storage judges when it writes, for a dry run. */
+function refuseBeyond(bounds: Bounds, { endpoints, sources, plugins }: Configuration, plan: ConfigPlan): void {
+  const rows = { endpoints, sources, plugins }
+  const patterns = new Map(endpoints.map(({ row }) => [row.id, row.events.length]))
+  const ids = (kind: keyof typeof rows) => new Set<string>(rows[kind].map(({ row }) => row.id))
+  const there = { endpoints: ids('endpoints'), sources: ids('sources'), plugins: ids('plugins') }
+  const counts = {
+    endpoints: endpoints.length,
+    sources: sources.length,
+    plugins: plugins.length,
+    patterns: [...patterns.values()].reduce((sum, count) => sum + count, 0),
+  }
+  const after = countsAfter(plan, {
+    counts,
+    has: (kind, id) => there[kind].has(id),
+    patternsOf: (id) => patterns.get(id) ?? 0,
+    orphans: [], // a plan of a document lists the plugins that go
+  })
+  const violation = fullViolation({ ...plan, bounds }, counts, after)
+  if (violation !== null) throw violationError(violation)
+}
+
 /** What a dry run looks up in other workspaces; storage judges the same when it writes. Ids taken there show only then. */
 async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: readonly Source[]): Promise<void> {
   const { routes } = await ctx.storage.routes()
   const key = (method: string, path: string) => `${method} ${path}`
-  const taken = new Set(
+  const held = new Set(
     routes
       .filter((route) => route.workspaceId !== workspaceId)
       .flatMap(({ methods, path }) => methods.map((method) => key(method, path))),
   )
-  const clash = sources.flatMap(routeKeys).find(({ method, path }) => taken.has(key(method, path)))
-  if (clash !== undefined) throw uniqueViolation(clash)
+  const clash = sources.flatMap(routeKeys).find(({ method, path }) => held.has(key(method, path)))
+  if (clash !== undefined) throw taken('path')
 }
 
 /** A configuration as the document that changes nothing when it is synced back. */

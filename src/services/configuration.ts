@@ -116,7 +116,7 @@ function readyRow(ctx: Needs, { row, revision }: Stored<Plugin>): ReadyRow {
     if (kind === undefined) throw new Error(`plugin '${row.name}' is not registered in this process`)
     const config = check(kind.config, row.config)
     if (!config.ok) throw new Error(`plugin '${row.name}' has a config that its schema refuses`)
-    current = await kind.prepare(config.value, ctx.platform)
+    current = await kind.prepare(config.value, ctx.platform, { id: row.id })
     return current
   }
   return {

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import type { Inserted } from '../contracts/storage.ts'
+import type { Bounds, Inserted } from '../contracts/storage.ts'
+import { type FieldErrors, invalid } from '../errors.ts'
 import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
@@ -13,12 +14,17 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
     noun: 'endpoints',
     collection: ctx.storage.endpoints,
     parameters: listParameters.endpoints,
-    describe,
+    describe(input, existing): Described<Endpoint> {
+      const { id, fields } = describe(input)
+      const problems = insecureProblem(ctx, fields.request.url, existing)
+      if (problems !== null) throw invalid(problems)
+      return { id, fields }
+    },
     ...(ctx.settings.deliver.sign === 'none' ? {} : { insert: insertSigned }),
   })
 
   /** Stores an endpoint and its signature in one step, so that nothing is ever sent unsigned. */
-  function insertSigned(workspaceId: string, row: Endpoint): Promise<Inserted> {
+  function insertSigned(workspaceId: string, row: Endpoint, bounds: Bounds): Promise<Inserted> {
     return inTurn<Inserted>(ctx.storage, workspaceId, async () => {
       const current = await ctx.storage.configuration(workspaceId)
       if (current === null) return 'missing'
@@ -29,6 +35,7 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
         endpoints: { put: [row], remove: [] },
         sources: { put: [], remove: [] },
         plugins: { put: [await signature(ctx, row.id)], remove: [] },
+        bounds,
       }
       const outcome = await ctx.storage.applyConfig(plan, current.revision)
       return outcome === 'applied' ? 'written' : outcome
@@ -39,4 +46,13 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
 function describe(input: unknown): Described<Endpoint> {
   const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(endpointInput, input)
   return { id, fields }
+}
+
+/**
+ * The refusal of an http url under `deliver.httpsOnly`, or null. A url that the endpoint has already stays, so that the
+ * endpoint can still be changed and disabled.
+ */
+export function insecureProblem(ctx: Context, url: string, existing: Endpoint | null): FieldErrors | null {
+  if (!ctx.settings.deliver.httpsOnly || existing?.request.url === url) return null
+  return new URL(url).protocol === 'https:' ? null : { request: { url: 'value must be an https URL' } }
 }

@@ -7,6 +7,7 @@ import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { follow } from './follow.ts'
 import { type Gatherer, gatherer } from './gather.ts'
+import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */
 export interface Incoming {
@@ -91,10 +92,15 @@ export function ingestService(ctx: Context): Ingest {
       case 'stale':
         return 'stale'
       case 'id_taken':
-        throw uniqueViolation({ id: event.id })
+        throw await refusalOfEvent(entry.workspaceId, event.id)
       case 'rejected':
         throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
     }
+  }
+
+  /** Of an event elsewhere a caller learns only that the id is taken. */
+  async function refusalOfEvent(workspaceId: string, id: string): Promise<PosthornError> {
+    return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
   }
 
   /** Hands an entry to those that gather, with the trace context that its attempts belong to. */

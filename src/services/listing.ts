@@ -2,7 +2,13 @@ import type { AttemptQuery, EventQuery, ListQuery, Page, PluginQuery, TimeRange 
 import { neighbours, queryPairs } from '../core/cursor.ts'
 import { invalid, PosthornError } from '../errors.ts'
 import type { AttemptStatus } from '../schema/attempt.ts'
-import { type ListInput, type Parameters, parameterProblems, type TimeFilter } from '../schema/page.ts'
+import {
+  cursorParameters,
+  type ListInput,
+  type Parameters,
+  parameterProblems,
+  type TimeFilter,
+} from '../schema/page.ts'
 import type { PageOf } from './services.ts'
 
 const defaultLimit = 20
@@ -30,7 +36,7 @@ export async function listPage<Row extends { readonly id: string }>(
   read: (query: Asked) => Promise<Page<Row>>,
 ): Promise<PageOf<Row>> {
   const asked = checked(parameters, input)
-  const inCursorMode = asked.limit !== undefined || asked.after !== undefined || asked.before !== undefined
+  const inCursorMode = isInCursorMode(asked)
   const base: ListQuery = {
     limit: (inCursorMode ? asked.limit : asked.page_size) ?? defaultLimit,
     page: inCursorMode ? null : (asked.page_no ?? 1),
@@ -44,12 +50,17 @@ export async function listPage<Row extends { readonly id: string }>(
   return { data: page.rows, ...neighbours(path, queryPairs(asked), place) }
 }
 
+function isInCursorMode(asked: ListInput): boolean {
+  return cursorParameters.some((name) => asked[name] !== undefined)
+}
+
 /** The parameters with what is not given left out. */
 function checked(parameters: Parameters, input: ListInput): ListInput {
   const given = Object.entries(input).filter(([name, value]) => value !== undefined && Object.hasOwn(parameters, name))
   const asked = Object.fromEntries(given)
+  const unchecked = isInCursorMode(asked) ? 'page_no' : null
   const reasons = Object.entries(parameters).flatMap(([name, parameter]) =>
-    Object.hasOwn(asked, name) ? parameterProblems(name, parameter, asked[name]) : [],
+    Object.hasOwn(asked, name) && name !== unchecked ? parameterProblems(name, parameter, asked[name]) : [],
   )
   if (reasons.length > 0) throw invalidParameters(reasons)
   if (asked['after'] !== undefined && asked['before'] !== undefined) {

@@ -8,7 +8,7 @@ import { type Described, resourceService } from './resources.ts'
 import type { PluginListInput, ResourceService } from './services.ts'
 
 export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
-  async function describe(input: unknown, existing: Plugin | null): Promise<Described<Plugin>> {
+  async function describe(input: unknown, existing: Plugin | null, workspaceId: string): Promise<Described<Plugin>> {
     const { id, created_at: _created, updated_at: _updated, ...fields } = parse(pluginInput, input)
     const kind = ctx.plugins.get(fields.name)
     if (kind === undefined) throw invalid({ name: unknownName(fields.name) })
@@ -18,7 +18,7 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
     if (unready !== null) throw invalid({ name: unready })
     // Another kind's config has nothing to keep.
     const kept = existing?.name === fields.name ? existing.config : null
-    const config = await completeConfig(ctx, kind, fields.config, kept)
+    const config = await completeConfig(ctx, kind, fields.config, kept, workspaceId)
     if (!config.ok) throw invalid({ config: config.fields })
     return { id, fields: { ...fields, config: config.value } }
   }
@@ -79,6 +79,7 @@ export async function completeConfig(
   kind: PluginKind,
   given: Readonly<Record<string, unknown>>,
   existing: Readonly<Record<string, unknown>> | null,
+  workspaceId: string,
 ): Promise<
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly fields: FieldErrors | string }
@@ -90,7 +91,7 @@ export async function completeConfig(
   }
   const config = check(kind.config, filled)
   if (!config.ok) return config
-  const refused = await kind.verify?.(config.value, ctx.platform)
+  const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
   // A kind tells its reasons in the form of a body's.
   if (refused) return { ok: false, fields: refused as FieldErrors }
   return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // a config is an object by its schema
@@ -100,7 +101,7 @@ export async function completeConfig(
 export async function signature(ctx: Context, endpointId: string): Promise<Plugin> {
   const name = 'standard-webhooks'
   const kind = ctx.plugins.get(name)
-  const config = kind && (await completeConfig(ctx, kind, {}, null))
+  const config = kind && (await completeConfig(ctx, kind, {}, null, ''))
   if (!config?.ok) throw new PosthornError('internal', `the plugin ${name} cannot be made`)
   const now = ctx.clock.now()
   return {

@@ -1,14 +1,15 @@
 import type { Context } from '../context.ts'
 import type { Awaitable } from '../contracts/plugin.ts'
-import type { Collection, Inserted, PluginQuery } from '../contracts/storage.ts'
+import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage.ts'
 import { merge } from '../core/merge.ts'
 import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
+import { refusalOf } from './taken.ts'
 import { inTurn } from './turns.ts'
-import { resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace } from './workspaces.ts'
 
 interface Resource {
   readonly id: string
@@ -28,9 +29,9 @@ export interface ResourceKind<Row extends Resource> {
   readonly collection: Collection<Row, PluginQuery>
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
-  describe(input: unknown, existing: Row | null): Awaitable<Described<Row>>
+  describe(input: unknown, existing: Row | null, workspaceId: string): Awaitable<Described<Row>>
   /** Stores a new row; the collection's insert unless told. */
-  insert?(workspaceId: string, row: Row): Promise<Inserted>
+  insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
 }
 
 /** Create, read, update and delete, the same for every kind of configuration row. */
@@ -48,12 +49,12 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
 
     async create(workspace, input) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      const { id, fields } = await describe(input, null)
+      const { id, fields } = await describe(input, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
-      const outcome = await (insert ?? collection.insert)(workspaceId, row)
+      const outcome = await (insert ?? collection.insert)(workspaceId, row, boundsOf(ctx))
       if (outcome === 'written') return row
-      throw outcome === 'missing' ? unknownWorkspace(workspace) : violationError(outcome)
+      throw outcome === 'missing' ? unknownWorkspace(workspace) : await refusalOf(ctx, workspaceId, outcome)
     },
 
     async get(workspace, id) {
@@ -69,12 +70,12 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       return await inTurn(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
         if (found === null) throw notFound()
-        const { fields } = await describe(merge(found.row, input), found.row)
+        const { fields } = await describe(merge(found.row, input), found.row, workspaceId)
         const row = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
-        const outcome = await collection.update(workspaceId, row, found.revision)
+        const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
         if (outcome === 'written') return row
         if (outcome === 'conflict') return outcome
-        throw outcome === 'missing' ? notFound() : violationError(outcome)
+        throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
       })
     },
 

@@ -1,8 +1,10 @@
+import * as v from 'valibot'
+
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
-import { anyObject, object, withDefault } from '../schema/leaf.ts'
+import { isStorableJson, object, textRule, withDefault } from '../schema/leaf.ts'
 import { eventType } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
@@ -16,7 +18,7 @@ import { resolveWorkspace } from './workspaces.ts'
 const sample = { message: 'A test delivery from Posthorn.' }
 const testInput = object({
   event_type: withDefault(eventType, 'posthorn.test'),
-  data: withDefault(anyObject(), sample),
+  data: v.optional(v.pipe(v.unknown(), v.check(isStorableJson, textRule))),
 })
 
 /** A worker takes the attempt over when this process dies in the middle of it, this long after it must have ended. */
@@ -26,8 +28,11 @@ const graceMs = 10_000
 export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointService, 'test'> {
   return {
     async test(workspace, id, input = {}) {
-      const data = input.data instanceof JsonText ? input.data.text : undefined
-      const parsed = parse(testInput, { ...input, ...(data !== undefined && { data: {} }) })
+      const parsed = parse(testInput, input)
+      const data =
+        parsed.data instanceof JsonText
+          ? parsed.data.text
+          : JSON.stringify(parsed.data === undefined ? sample : parsed.data)
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const stored = idPattern.test(id) ? await ctx.storage.endpoints.get(workspaceId, id) : null
       if (stored === null) throw notFound()
@@ -37,7 +42,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       let attemptId = ''
       await ingest.withAttempts(
         workspaceId,
-        { id: null, event_type: parsed.event_type, data: data ?? JSON.stringify(parsed.data), unique_id: null },
+        { id: null, event_type: parsed.event_type, data, unique_id: null },
         (event) => {
           const attempt = { ...manual(event.id, id, ctx.clock.now(), ctx.newId), scheduled_at: dueAt }
           attemptId = attempt.id

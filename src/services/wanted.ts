@@ -14,13 +14,17 @@ import type { configDocument } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { insecureProblem } from './endpoints.ts'
 import { completeConfig, placeProblems, readyProblem, signature, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
 
 type Document = v.InferOutput<typeof configDocument>
 type Entry = NonNullable<Document['endpoints'] | Document['sources']>[number]
 type PluginEntry = Entry['plugins'][number]
-type OwnerKey = 'endpoint_id' | 'source_id'
+interface Place {
+  readonly workspaceId: string
+  readonly ownerKey: 'endpoint_id' | 'source_id'
+}
 /** Plugins of an owner by their name, which is their identity there. */
 type Owned = ReadonlyMap<string, Plugin>
 
@@ -39,16 +43,23 @@ export async function wantedConfiguration(
   document: Document,
 ): Promise<WantedConfiguration> {
   const plugins = pluginsByOwner(current)
+  const workspaceId = current.workspace.id
   const endpoints = await wantedOwners(
     ctx,
-    'endpoint_id',
+    { workspaceId, ownerKey: 'endpoint_id' },
     current.endpoints,
     document.endpoints,
     plugins,
     endpointFields,
+    ({ request }, existing) => insecureProblem(ctx, request.url, existing),
   )
-  const sources = await wantedOwners(ctx, 'source_id', current.sources, document.sources, plugins, (entry, existing) =>
-    sourceFields(ctx, entry, existing),
+  const sources = await wantedOwners(
+    ctx,
+    { workspaceId, ownerKey: 'source_id' },
+    current.sources,
+    document.sources,
+    plugins,
+    (entry, existing) => sourceFields(ctx, entry, existing),
   )
   if (endpoints.problems !== null || sources.problems !== null) {
     throw invalid({
@@ -86,11 +97,12 @@ function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null)
 
 async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends Entry>(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   rows: readonly { readonly row: Row }[],
   entries: readonly OwnerEntry[] | undefined,
   plugins: ReadonlyMap<string, Owned>,
   fieldsOf: (entry: OwnerEntry, existing: Row | null) => Wanted<Row>['fields'],
+  problemsOf: (entry: OwnerEntry, existing: Row | null) => FieldErrors | null = () => null,
 ): Promise<{ readonly wanted: WantedOwner<Row>[] | null; readonly problems: readonly FieldError[] | null }> {
   if (entries === undefined) return { wanted: null, problems: null }
   const { meant, repeated } = identify(
@@ -101,17 +113,19 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
   const problems: FieldError[] = []
   for (const [i, entry] of entries.entries()) {
     const existing = meant[i] ?? null
-    const own = await wantedPlugins(ctx, ownerKey, entry.plugins, existing && plugins.get(existing.id))
+    const own = await wantedPlugins(ctx, place, entry.plugins, existing && plugins.get(existing.id))
+    const refused = problemsOf(entry, existing)
     if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
-    else if ('problems' in own) put(problems, i, own.problems)
-    else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
+    else if ('problems' in own || refused !== null) {
+      put(problems, i, { ...refused, ...('problems' in own ? own.problems : {}) })
+    } else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
   }
   return { wanted, problems: problems.length === 0 ? null : problems }
 }
 
 async function wantedPlugins(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   entries: readonly PluginEntry[],
   owned: Owned | null | undefined,
 ): Promise<Checked<WantedPlugin[]>> {
@@ -122,7 +136,7 @@ async function wantedPlugins(
     const existing = owned?.get(entry.name) ?? null
     const checked = names.has(entry.name)
       ? { problems: { name: repeatedItem } }
-      : await wantedPlugin(ctx, ownerKey, entry, existing)
+      : await wantedPlugin(ctx, place, entry, existing)
     names.add(entry.name)
     if ('problems' in checked) put(problems, i, checked.problems)
     else value.push(checked.value)
@@ -132,18 +146,18 @@ async function wantedPlugins(
 
 async function wantedPlugin(
   ctx: Context,
-  ownerKey: OwnerKey,
+  place: Place,
   { id, name, enabled, config: given, metadata }: PluginEntry,
   existing: Plugin | null,
 ): Promise<Checked<WantedPlugin>> {
   const kind = ctx.plugins.get(name)
   if (kind === undefined) return { problems: { name: unknownName(name) } }
   // The owner may not have an id yet; that there is one is what counts.
-  const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [ownerKey]: '' })
+  const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [place.ownerKey]: '' })
   if (misplaced !== null) return { problems: misplaced }
   const unready = await readyProblem(ctx, kind)
   if (unready !== null) return { problems: { name: unready } }
-  const config = await completeConfig(ctx, kind, given, existing?.config ?? null)
+  const config = await completeConfig(ctx, kind, given, existing?.config ?? null, place.workspaceId)
   if (!config.ok) return { problems: { config: config.fields } }
   return { value: { id, existing, fields: { name, enabled, config: config.value, metadata } } }
 }

@@ -11,10 +11,10 @@ export function watched(storage: Storage, changed: (change: Change) => void): St
     }
   }
   const collection = <Row, Query extends ListQuery>(of: Collection<Row, Query>): Collection<Row, Query> => ({
-    insert: (workspaceId, row) => tell(workspaceId, of.insert(workspaceId, row)),
+    insert: (workspaceId, row, bounds) => tell(workspaceId, of.insert(workspaceId, row, bounds)),
     get: (workspaceId, id) => of.get(workspaceId, id),
     list: (workspaceId, query) => of.list(workspaceId, query),
-    update: (workspaceId, row, from) => tell(workspaceId, of.update(workspaceId, row, from)),
+    update: (workspaceId, row, from, bounds) => tell(workspaceId, of.update(workspaceId, row, from, bounds)),
     delete: (workspaceId, id) => tell(workspaceId, of.delete(workspaceId, id)),
   })
   const { workspaces } = storage

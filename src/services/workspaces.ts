@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
-import type { Violation } from '../contracts/storage.ts'
+import type { Bounds, Violation } from '../contracts/storage.ts'
 import { foreignKeyViolation, PosthornError, uniqueViolation } from '../errors.ts'
+import { maxPatterns } from '../schema/endpoint.ts'
 import { isStorableText, textRule } from '../schema/leaf.ts'
 import type { Workspace } from '../schema/workspace.ts'
 
@@ -11,8 +12,17 @@ export function unknownWorkspace(idOrName: string): PosthornError {
   return new PosthornError('unknown_workspace', `invalid workspace: ${idOrName}`)
 }
 
+/** How much a workspace may have. */
+export function boundsOf(ctx: Context): Bounds {
+  return { ...ctx.settings.limits, patterns: maxPatterns }
+}
+
 /** The error that tells of a row that cannot stand. */
 export function violationError(violation: Violation): PosthornError {
+  if (violation.kind === 'full') {
+    const what = violation.of === 'patterns' ? 'event patterns of all endpoints' : violation.of
+    return new PosthornError('validation', `maximum number of ${what} of a workspace is ${violation.most}`)
+  }
   return violation.kind === 'unique'
     ? uniqueViolation(violation.key)
     : foreignKeyViolation(violation.key, violation.references)

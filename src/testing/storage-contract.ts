@@ -1,6 +1,7 @@
 import type { Storage } from '../contracts/storage.ts'
 import type { Contract } from './contract.ts'
 import { attemptCases } from './storage/attempts.ts'
+import { boundsCases } from './storage/bounds.ts'
 import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
@@ -13,6 +14,7 @@ export const storageContract: Contract<Storage> = [
   ...workspaceCases,
   ...collectionCases,
   ...configurationCases,
+  ...boundsCases,
   ...eventCases,
   ...attemptCases,
   ...traceCases,

@@ -1,93 +1,107 @@
 import type { Context } from '../context.ts'
-import type { Conclusion, Deliver, Sent } from '../services/deliver.ts'
-import { repeatedErrors } from '../services/repeated-errors.ts'
-import { type Hold, type Holds, leaseMs } from './holds.ts'
-import { type Ready, rateLimits } from './rate-limits.ts'
+import type { Deliver, Sent } from '../services/deliver.ts'
+import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import type { Outcomes } from './outcomes.ts'
+import type { LimitedJobs, RateLimits } from './rate-limits.ts'
+import { matchJobs, type ReadyJob } from './ready-job.ts'
+import { inSlices } from './slices.ts'
 import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 
-const againMs = 1000
-
-/** The way of a delivery: claim, load, limit, send, settle, let go. */
-export interface Deliveries {
-  /** How many jobs a claim may take now. */
-  mayClaim(): number
-  /** Claims due jobs and sets their deliveries going. Answers how many. `paced`: slow endpoints are tried a few at a time. */
-  claim(options: { paced: boolean }): Promise<number>
-  /** Claims and sends nothing more until `open`; resolves when nothing is held. */
-  close(): Promise<void>
-  open(): void
-  /** What ended since the instance was made. */
-  readonly ended: { delivered: number; failed: number }
-}
-
 interface Needs {
+  readonly ctx: Context
+  readonly deliver: Deliver
   readonly slots: Slots
   readonly holds: Holds
-  /** Wakes who claims, when there may be something to claim that there was not at the last claim. */
+  readonly limits: RateLimits
+  readonly outcomes: Outcomes
+  /** Wakes the loop that claims. */
   readonly wakeup: Wakeup
+  /** Logs a failure that may come again and again. */
+  readonly complain: (message: string, cause: unknown) => void
 }
 
-export function deliveries(ctx: Context, deliver: Deliver, { slots, holds, wakeup }: Needs): Deliveries {
-  const complain = repeatedErrors(ctx.clock, ctx.log)
-  const limits = rateLimits(ctx, complain)
-  const ended = { delivered: 0, failed: 0 }
-  let isClaiming = false
-  let isClosed = false
+/**
+ * The way of a delivery: claim, load, limit, send, settle, let go.
+ *
+ * A claimed job is held: nobody else may send it until its lease ends. The request uses a slot of this process. The slot
+ * is free when the request has ended; the hold ends later, when the outcome is stored.
+ */
+export class Deliveries {
+  readonly #needs: Needs
+  #isClaiming = false
+  #isClosed = false
 
-  const mayClaim = (): number => (isClosed || isClaiming ? 0 : slots.mayClaim())
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
 
-  async function claim({ paced }: { paced: boolean }): Promise<number> {
-    if (mayClaim() === 0) return 0
-    isClaiming = true
+  /** How many jobs a claim may take now: 0 while another claim is under way. */
+  mayClaim(): number {
+    return this.#isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
+  }
+
+  /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
+  async claim({ paced }: { paced: boolean }): Promise<number> {
+    if (this.mayClaim() === 0) return 0
+    const { ctx, slots, limits, holds, wakeup } = this.#needs
+    this.#isClaiming = true
     try {
       await ctx.clock.ready()
-      wakeup.forget()
-      const asked = slots.request({ paced, leaveOut: limits.waiting() })
-      const claims = await ctx.queue.claim({ ...asked, leaseMs, now: ctx.clock.now() })
-      const { taken, surplus } = slots.taken(claims, asked)
-      if (taken.length > 0) void deliverAll(holds.add(taken), paced)
-      const given = holds.letGo(surplus, 'release', { insists: false })
-      if (!paced) await given
-      return taken.length
+      wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
+      const request = slots.request({ paced, leaveOut: limits.undecided() })
+      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
+      const { admitted, surplus } = slots.taken(claims, request)
+      if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
+      const givenBack = holds.giveBack(surplus, { insists: false })
+      if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
+      return admitted.length
     } finally {
-      isClaiming = false
+      this.#isClaiming = false
     }
   }
 
-  async function deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
-    limits.claimed(claimed)
-    const { granted, refused, closed } = await load(claimed)
-    const someWereLeftOut = limits.decided(claimed)
-    // A request to a slow or new endpoint makes a new connection. Who has an open connection does not wait for that.
-    const watched = granted.filter(({ hold }) => slots.isWatched(hold.claim.group))
-    const others = watched.length === 0 ? granted : granted.filter(({ hold }) => !slots.isWatched(hold.claim.group))
-    for (const each of others) void deliverOne(each, paced)
-    if (watched.length > 0 && others.length > 0) await ctx.clock.sleep(0)
-    for (const each of watched) void deliverOne(each, paced)
-    await Promise.all([letGo(closed, 'complete'), letGo(refused, 'release')])
+  /** Claims leave out the endpoints of `claimed` until the limiter has answered for these jobs, so that order holds. */
+  async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
+    const { limits, holds, wakeup } = this.#needs
+    limits.markUndecided(claimed)
+    const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
+    const someWereLeftOut = limits.markDecided(claimed)
+    await this.#sendAll(granted, paced)
+    await Promise.all([
+      this.#letGoUnsent(obsolete, holds.complete(claimsOf(obsolete))),
+      this.#letGoUnsent(refused, holds.giveBack(claimsOf(refused), { insists: true })),
+    ])
     if (someWereLeftOut) wakeup.wake('limited')
   }
 
-  /** Loads what was claimed, and asks the limiter. `closed`: the attempt ended since its job was added. */
-  async function load(claimed: readonly Hold[]): Promise<Loading> {
+  /** `granted` may be sent now, `refused` later. The attempts of `obsolete` jobs have ended, or were deleted. */
+  async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
+    const { deliver, limits, complain } = this.#needs
     try {
       const loaded = await deliver.load(claimed.map(({ claim }) => claim.id))
-      const byId = new Map(loaded.map((each) => [each.delivery.attempt.id, each]))
-      const closed = claimed.filter(({ claim }) => !byId.has(claim.id))
-      const open = claimed.flatMap((hold): Ready[] => {
-        const found = byId.get(hold.claim.id)
-        return found === undefined ? [] : [{ hold, loaded: found }]
-      })
-      if (isClosed) return { granted: [], refused: open.map(({ hold }) => hold), closed }
-      return { ...(await limits.take(open)), closed }
+      const { ready, obsolete } = matchJobs(claimed, loaded)
+      if (this.#isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
+      return { ...(await limits.take(ready)), obsolete }
     } catch (cause) {
       complain('claimed attempts could not be loaded', cause)
-      return { granted: [], refused: claimed, closed: [] }
+      return { granted: [], refused: claimed, obsolete: [] }
     }
   }
 
-  async function deliverOne({ hold, loaded }: Ready, paced: boolean): Promise<void> {
+  /** Requests to slow and new endpoints come second: opening a connection takes time that the others need not lose. */
+  async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
+    const { ctx, slots } = this.#needs
+    const isSecond = ({ hold }: ReadyJob): boolean => slots.isSlowOrNew(hold.claim.group)
+    const second = granted.filter(isSecond)
+    const first = second.length === 0 ? granted : granted.filter((job) => !isSecond(job))
+    await inSlices(ctx.clock, first, (job) => void this.#sendAndSettle(job, paced))
+    if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
+    await inSlices(ctx.clock, second, (job) => void this.#sendAndSettle(job, paced))
+  }
+
+  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
+    const { ctx, deliver, slots, holds, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | null = null
     try {
@@ -96,58 +110,38 @@ export function deliveries(ctx: Context, deliver: Deliver, { slots, holds, wakeu
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     slots.freed(claim, sent?.slow ?? null)
-    // Without an answer nothing is known of what the receiver saw: the hold is left to lapse.
-    if (sent !== null) await settle(hold, deliver.conclude(loaded, sent, claim), paced && sent.slow)
-    end(hold)
+    const lingers = paced && sent?.slow === true
+    // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.
+    if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
+    this.#letGo(hold)
   }
 
-  /** Stores an outcome, however long the storage is away. If it `lingers`, it is stored together with other outcomes. */
-  async function settle({ cancellation }: Hold, conclusion: Conclusion, lingers: boolean): Promise<void> {
-    for (;;) {
-      try {
-        const status = await deliver.settle(conclusion, { lingers: lingers && !isClosed })
-        if (status === 'SUCCESSFUL') ended.delivered++
-        if (status === 'FAILED') ended.failed++
-        return
-      } catch (cause) {
-        complain('outcomes of attempts could not be stored; trying again', cause)
-        if (cancellation.canceled) return
-        await ctx.clock.sleep(againMs, cancellation.signal)
-      }
+  /** Lets go of jobs that were not sent, after the queue was asked to remove them or to take them back. */
+  async #letGoUnsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
+    await asked
+    for (const hold of unsent) {
+      this.#needs.slots.freed(hold.claim, null)
+      this.#letGo(hold)
     }
   }
 
-  async function letGo(those: readonly Hold[], how: 'complete' | 'release'): Promise<void> {
-    const claims = those.map(({ claim }) => claim)
-    await holds.letGo(claims, how, { insists: true })
-    for (const hold of those) {
-      slots.freed(hold.claim, null)
-      end(hold)
-    }
+  #letGo(hold: Hold): void {
+    this.#needs.slots.holdEnded()
+    this.#needs.holds.remove(hold)
   }
 
-  function end(hold: Hold): void {
-    slots.letGo()
-    holds.remove(hold)
-  }
-
-  async function close(): Promise<void> {
-    isClosed = true
+  /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
+  async close(): Promise<void> {
+    const { holds, outcomes } = this.#needs
+    this.#isClosed = true
     holds.close()
-    void deliver.idle() // outcomes that linger are stored at once
-    while (holds.size > 0 || isClaiming) await holds.untilFewer(againMs)
+    outcomes.close()
+    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000)
   }
 
-  function open(): void {
-    isClosed = false
-    holds.open()
+  open(): void {
+    this.#isClosed = false
+    this.#needs.holds.open()
+    this.#needs.outcomes.open()
   }
-
-  return { mayClaim, claim, close, open, ended }
-}
-
-interface Loading {
-  readonly granted: readonly Ready[]
-  readonly refused: readonly Hold[]
-  readonly closed: readonly Hold[]
 }

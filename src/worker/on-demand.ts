@@ -1,12 +1,12 @@
 import type { Needs, Worker } from './worker.ts'
 
-/** The worker, loaded when it is first asked to work: a process that only receives and publishes never does. */
+/** The worker, loaded at the first call. A process that only receives and publishes never loads the code of the worker. */
 export function workerOnDemand(needs: Needs): Worker {
   let loading: Promise<Worker> | undefined
 
   async function load(): Promise<Worker> {
-    const { worker } = await import('./worker.ts')
-    return worker(needs)
+    const { LocalWorker } = await import('./worker.ts')
+    return new LocalWorker(needs)
   }
   const ready = (): Promise<Worker> => (loading ??= load())
 

@@ -10,90 +10,99 @@ export interface TickReport {
   readonly remaining: number
 }
 
-/** What the worker does when it is asked to, instead of on its own. */
-export interface Passes {
-  tick(options?: { budgetMs?: number }): Promise<TickReport>
-  drain(options?: { until?: number }): Promise<void>
-}
+/** What the worker does when `tick` or `drain` is called, instead of in its loops. */
+export class Passes {
+  readonly #needs: Needs
+  readonly #parts: Parts
 
-export function passes(needs: Needs, { delivering, held, sweeper, consume, tending }: Parts): Passes {
-  const { ctx, ingest, background, time } = needs
+  constructor(needs: Needs, parts: Parts) {
+    this.#needs = needs
+    this.#parts = parts
+  }
 
-  async function tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
-    const { delivered, failed } = delivering.ended
+  /** See `Worker`. Also waits until the attempts that it began have ended. */
+  async tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
+    const { ctx, background } = this.#needs
+    const { outcomes, upkeep, sweep, inbox, holds } = this.#parts
+    const { delivered, failed } = outcomes.ended
     const since = ctx.clock.elapsed()
     const isInTime = (): boolean => ctx.clock.elapsed() - since < budgetMs
-    await tending.minute()
-    await sweeper.page()
-    while ((await consume.batch()) > 0 && isInTime());
+    await upkeep.minute()
+    await sweep.page()
+    while ((await inbox.batch()) > 0 && isInTime());
     await background.idle()
-    await claimAll(isInTime)
-    while (held.size > 0) {
-      await untilFewer(held.size)
+    await this.#claimAll(isInTime)
+    while (holds.size > 0) {
+      await this.#untilFewerThan(holds.size)
       await background.idle()
-      await claimAll(isInTime)
+      await this.#claimAll(isInTime)
     }
     const { size } = await ctx.queue.stats(ctx.clock.now())
     return {
-      delivered: delivering.ended.delivered - delivered,
-      failed: delivering.ended.failed - failed,
+      delivered: outcomes.ended.delivered - delivered,
+      failed: outcomes.ended.failed - failed,
       remaining: size,
     }
   }
 
-  async function claimAll(isInTime: () => boolean): Promise<void> {
-    while (isInTime() && (await delivering.claim({ paced: false })) > 0);
+  async #claimAll(isInTime: () => boolean): Promise<void> {
+    while (isInTime() && (await this.#parts.deliveries.claim({ paced: false })) > 0);
   }
 
-  /** Waits for a hold to end, and lengthens the others meanwhile. */
-  async function untilFewer(count: number): Promise<void> {
-    const since = ctx.clock.elapsed()
-    while (held.size >= count) {
-      await held.untilFewer(lengthenEveryMs)
-      if (ctx.clock.elapsed() - since >= lengthenEveryMs) {
-        await held.lengthen()
+  /** Waits until fewer than `count` jobs are held, or until holds have to be lengthened, and lengthens them. */
+  async #untilFewerThan(count: number): Promise<void> {
+    const { clock } = this.#needs.ctx
+    const { holds } = this.#parts
+    const since = clock.elapsed()
+    while (holds.size >= count) {
+      await holds.untilFewer(lengthenEveryMs)
+      if (clock.elapsed() - since >= lengthenEveryMs) {
+        await holds.lengthen()
         return
       }
     }
   }
 
-  async function drain({ until }: { until?: number } = {}): Promise<void> {
+  /** See `Worker`. */
+  async drain({ until }: { until?: number } = {}): Promise<void> {
+    const { ctx, ingest, background } = this.#needs
     for (;;) {
       await Promise.all([ingest.idle(), background.idle()])
-      const { delivered, failed } = await tick({ budgetMs: Infinity })
+      const { delivered, failed } = await this.tick({ budgetMs: Infinity })
       if (delivered + failed > 0) continue
       const now = ctx.clock.now()
       const end = Math.max(until ?? now, now)
-      const next = await nextDue(end)
-      if (next === null) return await passUntil(end)
-      if (next > now) await passUntil(next)
-      else if (end === now) return // due, but held or paused by somebody
-      else await passUntil(now + 1)
+      const next = await this.#nextDue(end)
+      if (next === null) return await this.#passUntil(end)
+      if (next > now) await this.#passUntil(next)
+      else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
+      else await this.#passUntil(now + 1)
     }
   }
 
-  /** Lets time pass while no delivery falls due, and does the minute's work at each minute. */
-  async function passUntil(end: number): Promise<void> {
-    for (let now = ctx.clock.now(); now < end; now = ctx.clock.now()) {
-      const minute = tending.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
-      if (minute > end) return await pass(end - now)
-      if (time?.skip?.(minute - now) !== true) await pass(minute - now)
-      await tending.minute()
-    }
-  }
-
-  /** When the next attempt may be made, not after `until`. */
-  async function nextDue(until: number): Promise<number | null> {
-    const now = ctx.clock.now()
-    const queued = await ctx.queue.nextDueAt?.(now)
+  /** When the next attempt may be made; null when that is after `until`, or never. */
+  async #nextDue(until: number): Promise<number | null> {
+    const { queue, storage, clock } = this.#needs.ctx
+    const queued = await queue.nextDueAt?.(clock.now())
     if (queued !== undefined) return queued === null || queued > until ? null : queued
-    const [job] = await ctx.storage.attempts.overdue({ before: until + 1, after: null, limit: 1 })
+    const [job] = await storage.attempts.overdue({ before: until + 1, after: null, limit: 1 })
     return job === undefined ? null : job.due_at
   }
 
-  async function pass(ms: number): Promise<void> {
-    await (time === undefined ? ctx.clock.sleep(ms) : time.advance(ms))
+  /** Lets time pass in which no delivery falls due, and does the minute's work at each minute. */
+  async #passUntil(end: number): Promise<void> {
+    const { ctx, time } = this.#needs
+    const { upkeep } = this.#parts
+    for (let now = ctx.clock.now(); now < end; now = ctx.clock.now()) {
+      const minute = upkeep.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
+      if (minute > end) return await this.#pass(end - now)
+      if (time?.skip?.(minute - now) !== true) await this.#pass(minute - now)
+      await upkeep.minute()
+    }
   }
 
-  return { tick, drain }
+  async #pass(ms: number): Promise<void> {
+    const { ctx, time } = this.#needs
+    await (time === undefined ? ctx.clock.sleep(ms) : time.advance(ms))
+  }
 }

@@ -1,163 +1,125 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import type { Claim, ClaimOptions } from '../contracts/queue.ts'
-import { mostFor } from '../core/share.ts'
+import type { Claim } from '../contracts/queue.ts'
 import { alarm } from '../services/alarm.ts'
-import { slowEndpoints } from './slow-endpoints.ts'
+import { SlotCounts, type SlotRequest } from './slot-counts.ts'
+import { SlowEndpoints } from './slow-endpoints.ts'
 import type { Wakeup } from './wakeup.ts'
 
-/** The most jobs that one claim takes. */
+/** The most jobs that a claim takes. */
 const mostClaims = 500
 
 /**
- * The slots of this process: who uses them, who may have more, and the one place that decides that a new claim is worth
- * its cost. A slot is a request in flight. It is free again when the answer is there; the hold on the job lasts until the
- * outcome is stored, and there are at most twice as many holds as slots.
+ * The slots of this process: who uses them, and who may have more. Whether a new claim is worth the cost is decided here
+ * alone. A slot is a request in flight, free again when the request has ended. The hold on the job ends when the outcome is
+ * stored. There are at most twice as many holds as slots.
  */
-export interface Slots {
+export class Slots {
+  readonly #concurrency: number
+  readonly #perEndpoint: number
+  readonly #clock: EngineClock
+  readonly #wakeup: Wakeup
+  readonly #inUse: SlotCounts
+  readonly #slow: SlowEndpoints
+  #holds = 0
+  /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
+  #turn: { readonly at: number; readonly stop: () => void } | null = null
+
+  /** @param wakeup wakes the loop that claims. */
+  constructor(
+    { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
+    clock: EngineClock,
+    wakeup: Wakeup,
+  ) {
+    this.#concurrency = concurrency
+    this.#perEndpoint = perEndpoint
+    this.#clock = clock
+    this.#wakeup = wakeup
+    this.#inUse = new SlotCounts(concurrency, perEndpoint)
+    this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
+  }
+
   /** How many jobs a claim may take now. */
-  mayClaim(): number
-  /** What a claim is told, made anew for each. `leaveOut`: endpoints that are not to be claimed for other reasons. */
-  request(options: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest
-  /** Takes slots for what a claim brought; gives back what is beyond the shares of slow and new endpoints. */
-  taken(claims: readonly Claim[], asked: SlotRequest): { taken: readonly Claim[]; surplus: readonly Claim[] }
-  /** A request ended. `slow` says whether its endpoint was; null when that is not known. */
-  freed(claim: Claim, slow: boolean | null): void
-  /** The hold on a job ended. */
-  letGo(): void
-  /** Whether an endpoint gets one request at a time. */
-  isWatched(group: string): boolean
-  /** Milliseconds until slots that nobody frees may be had all the same. */
-  untilRoom(): number
-}
-
-export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
-
-export function slots(
-  { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
-  clock: EngineClock,
-  wakeup: Wakeup,
-): Slots {
-  const workspaces = new Map<string, number>()
-  const groups = new Map<string, number>()
-  const slow = slowEndpoints(
-    concurrency,
-    () => clock.elapsed(),
-    (group) => groups.get(group) ?? 0,
-  )
-  let used = 0
-  let held = 0
-  /** The timer of the next turn of slow and new endpoints. Each claim is a turn, so that it stops the timer. */
-  let turn: { readonly at: number; readonly stop: () => void } | null = null
-
-  function mayClaim(): number {
-    return Math.max(Math.min(concurrency - used, 2 * concurrency - held, mostClaims), 0)
+  mayClaim(): number {
+    return Math.max(Math.min(this.#inUse.free, 2 * this.#concurrency - this.#holds, mostClaims), 0)
   }
 
-  function isAtShare(workspace: string): boolean {
-    return (workspaces.get(workspace) ?? 0) >= mostFor(concurrency - used)
-  }
-
-  /** Workspaces that use as many slots as they may. None does while most slots are free. */
-  function workspacesAtShare(): string[] {
-    if (used < mostFor(concurrency - used)) return []
-    return [...workspaces.keys()].filter(isAtShare)
-  }
-
-  function request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
-    turn?.stop()
-    turn = null
-    const { chosen, leftOut } = slow.choose(paced)
-    const busy = new Map(groups)
-    for (const group of chosen) busy.set(group, perEndpoint - 1) // so that one job of it comes
+  /** What to ask of a claim that begins now. `leaveOut`: endpoints that may not be claimed for other reasons than slots. */
+  request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
+    this.#turn?.stop()
+    this.#turn = null
+    const { chosen, leftOut } = this.#slow.choose(paced)
+    const groups = new Map(this.#inUse.byGroup)
+    for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
     return {
-      limit: mayClaim(),
-      free: concurrency - used,
-      cap: perEndpoint,
-      busy: { workspaces: new Map(workspaces), groups: busy },
+      limit: this.mayClaim(),
+      free: this.#inUse.free,
+      cap: this.#perEndpoint,
+      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups },
       leaveOut: new Set([...leftOut, ...leaveOut]),
     }
   }
 
-  function taken(claims: readonly Claim[], asked: SlotRequest): { taken: readonly Claim[]; surplus: readonly Claim[] } {
-    const { admitted, surplus } = slow.admit(claims)
-    for (const { workspace, group } of admitted) {
-      add(workspaces, workspace, 1)
-      add(groups, group, 1)
-    }
-    used += admitted.length
-    held += admitted.length
-    // Others may have the slots that the surplus does not get. And slots may have fallen free since the claim was asked.
-    if (surplus.length > 0 || wasCutShort(admitted, asked)) wakeup.wake('freed')
-    wakeForTurn()
-    return { taken: admitted, surplus }
+  /** Gives slots to claimed jobs. `surplus`: jobs for which slow and new endpoints have no slot, to be given back. */
+  taken(claims: readonly Claim[], request: SlotRequest): { admitted: readonly Claim[]; surplus: readonly Claim[] } {
+    const { admitted, surplus } = this.#slow.admit(claims)
+    this.#inUse.take(admitted)
+    this.#holds += admitted.length
+    // Others may have the slots that the surplus did not get.
+    if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
+    this.#wakeForTurn()
+    return { admitted, surplus }
   }
 
-  /** Whether a claim ended at the bound of an endpoint or a workspace that has room again by now. */
-  function wasCutShort(claims: readonly Claim[], { busy, cap, free }: SlotRequest): boolean {
-    const byGroup = new Map<string, number>()
-    const byWorkspace = new Map<string, number>()
-    for (const { group, workspace } of claims) {
-      add(byGroup, group, 1)
-      add(byWorkspace, workspace, 1)
-    }
-    for (const [group, count] of byGroup) {
-      const wasFull = (busy.groups.get(group) ?? 0) + count >= cap
-      if (wasFull && (groups.get(group) ?? 0) < perEndpoint && !slow.has(group)) return true
-    }
-    const freeThen = free - claims.length
-    for (const [workspace, count] of byWorkspace) {
-      const wasAtShare = (busy.workspaces.get(workspace) ?? 0) + count >= mostFor(freeThen)
-      if (wasAtShare && freeThen < concurrency - used && !isAtShare(workspace)) return true
-    }
-    return false
+  /** Whether a claim stopped at the cap of an endpoint, or the share of a workspace, that slots fell free of meanwhile. */
+  #wasCutShort(claims: readonly Claim[], request: SlotRequest): boolean {
+    for (const group of this.#inUse.groupsBelowCapSince(request, claims)) if (!this.#slow.has(group)) return true
+    return this.#inUse.someWorkspaceBelowShareSince(request, claims)
   }
 
-  function freed(claim: Claim, isSlow: boolean | null): void {
-    const { workspace, group } = claim
-    const wasFull = mayClaim() === 0
-    const wasAtCap = (groups.get(group) ?? 0) >= perEndpoint
-    const atShare = workspacesAtShare()
-    const isProven = isSlow !== null && slow.ended(claim, isSlow)
-    used--
-    add(workspaces, workspace, -1)
-    add(groups, group, -1)
-    slow.freed(group)
-    if (wasFull || wasAtCap || atShare.some((one) => !isAtShare(one))) wakeup.wake('freed')
-    else if (isProven) wakeup.wake('proven')
-    else wakeForTurn()
+  /**
+   * A request ended, or is not made. `isSlow`: whether the endpoint was slow; null when nobody knows. Wakes when a job may
+   * be claimed now that could not be claimed before.
+   */
+  freed(claim: Claim, isSlow: boolean | null): void {
+    const wasFull = this.mayClaim() === 0
+    const wasAtCap = this.#inUse.isAtCap(claim.group)
+    const atShare = this.#inUse.workspacesAtShare()
+    const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
+    this.#inUse.release(claim)
+    this.#slow.freed(claim.group)
+    if (wasFull || wasAtCap || atShare.some((workspace) => !this.#inUse.isAtShare(workspace))) {
+      this.#wakeup.wake('freed')
+    } else if (isProven) this.#wakeup.wake('proven')
+    else this.#wakeForTurn()
   }
 
-  function wakeForTurn(): void {
-    const ms = slow.untilTurn()
+  /** The hold on a job ended. */
+  holdEnded(): void {
+    const wasFull = this.mayClaim() === 0
+    this.#holds--
+    if (wasFull) this.#wakeup.wake('freed')
+  }
+
+  /** Whether an endpoint is slow or new, and so gets a single request at a time. */
+  isSlowOrNew(group: string): boolean {
+    return this.#slow.has(group)
+  }
+
+  /** Milliseconds until there may be room for a new endpoint although no request ends. Infinity: there will be none. */
+  untilRoom(): number {
+    return this.#slow.untilSilent()
+  }
+
+  #wakeForTurn(): void {
+    const ms = this.#slow.untilTurn()
     if (ms === null) return
-    const at = clock.elapsed() + ms
-    if (turn !== null && turn.at <= at) return
-    turn?.stop()
-    const stop = alarm(clock, ms, () => {
-      turn = null
-      wakeup.wake('turn')
+    const at = this.#clock.elapsed() + ms
+    if (this.#turn !== null && this.#turn.at <= at) return
+    this.#turn?.stop()
+    const stop = alarm(this.#clock, ms, () => {
+      this.#turn = null
+      this.#wakeup.wake('turn')
     })
-    turn = { at, stop }
+    this.#turn = { at, stop }
   }
-
-  return {
-    mayClaim,
-    request,
-    taken,
-    freed,
-    letGo() {
-      const wasFull = mayClaim() === 0
-      held--
-      if (wasFull) wakeup.wake('freed')
-    },
-    isWatched: slow.has,
-    untilRoom: slow.untilSilent,
-  }
-}
-
-/** Changes a count; one that comes to nothing is forgotten. */
-function add(counts: Map<string, number>, key: string, change: number): void {
-  const count = (counts.get(key) ?? 0) + change
-  if (count > 0) counts.set(key, count)
-  else counts.delete(key)
 }

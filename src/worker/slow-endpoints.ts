@@ -1,155 +1,172 @@
+import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { mayTake } from '../core/share.ts'
-import { watchlist, type Watched } from './watchlist.ts'
+import type { Watched } from './watched.ts'
+import { Watchlist } from './watchlist.ts'
 
-/** More endpoints than this of a kind are not watched, and more are not remembered to have answered. */
+/** More endpoints of a kind than this are not watched, and more are not remembered to have answered. */
 const mostWatched = 2000
 const mostProven = 10_000
-/** A new endpoint that has not answered its first request after this time counts as slow. */
+/** A new endpoint that has not answered the first request after this time counts as slow. */
 const silentAfterMs = 500
-/** The wait before a claim for watched endpoints, so that one claim serves several slots that fell free. */
+/** The wait before a claim for watched endpoints, so that a single claim fills several slots that fell free. */
 const gatherMs = 5
 /** Tries of slow endpoints are at least, and at most, this far apart. */
 const leastGapMs = 5
 const mostGapMs = 25
 
 /**
- * Endpoints that are watched: they get one request at a time.
+ * Watched endpoints get a single request at a time. They are of two kinds:
  *
- * - A slow endpoint: its last try timed out, could not connect, or did not end its answer in time. A new endpoint whose
- *   first try is silent for half a second counts as slow too. All slow endpoints together use at most half of the slots.
- * - A new endpoint: none of its tries has ended in this process. All new endpoints together use at most a quarter. Were
- *   they trusted at once, a few silent ones would fill all slots, above all after a start.
+ * - Slow endpoints: the last try timed out, could not connect, or the answer did not end in time. A new endpoint that is
+ *   silent for half a second counts as slow too. All slow endpoints together use at most half of the slots.
+ * - New endpoints: no try has ended in this process. All new endpoints together use at most a quarter of the slots.
+ *   Without this bound a few silent endpoints would fill all slots, above all after a start.
  *
- * So a quarter of the slots is always left for endpoints that are known to answer. Workspaces share both parts by dynamic
- * thresholds and take turns in them, as they do in all slots.
+ * So a quarter of the slots is always left for endpoints that are known to answer (`proven`). Workspaces share both parts
+ * by dynamic thresholds and take turns in them, as they do in all slots.
  */
-export interface SlowEndpoints {
-  /** Chooses the watched endpoints of which the next claim may take one job. `paced`: slow endpoints go a few at a time. */
-  choose(paced: boolean): { readonly chosen: ReadonlySet<string>; readonly leftOut: ReadonlySet<string> }
-  /** Learns what a claim brought. Jobs beyond the shares are surplus: a claim may bring several jobs of a new endpoint. */
-  admit(claims: readonly Claim[]): { readonly admitted: readonly Claim[]; readonly surplus: readonly Claim[] }
-  has(group: string): boolean
-  /** Learns how a try ended; answers whether the endpoint may have more requests at once than before. */
-  ended(claim: Claim, slow: boolean): boolean
-  /** Learns that a slot of the endpoint is free. */
-  freed(group: string): void
-  /** Milliseconds until a waiting job of a watched endpoint may be claimed; null when no such job is known, or none may. */
-  untilTurn(): number | null
-  /** Milliseconds until a new endpoint that is being tried counts as slow, so that its slot goes to another new one. */
-  untilSilent(): number
-}
+export class SlowEndpoints {
+  readonly #concurrency: number
+  readonly #clock: EngineClock
+  readonly #slotsOf: (group: string) => number
+  readonly #list: Watchlist
+  readonly #proven = new Set<string>()
+  /** Watched endpoints that the claim under way may take a job of. */
+  #chosen: ReadonlySet<string> = new Set()
+  #slowChosenAt = -Infinity
+  /** How long recent tries of slow endpoints took, as a moving average. */
+  #slowTakesMs = 0
 
-/**
- * @param elapsed the monotonic clock, milliseconds.
- * @param slotsOf the slots that an endpoint uses.
- */
-export function slowEndpoints(
-  concurrency: number,
-  elapsed: () => number,
-  slotsOf: (group: string) => number,
-): SlowEndpoints {
-  const list = watchlist({
-    slow: Math.max(Math.floor(concurrency / 2), 1),
-    new: Math.max(Math.floor(concurrency / 4), 1),
-  })
-  const proven = new Set<string>()
-  const slowAtOnce = Math.max(Math.round(concurrency / 64), 1)
-  const newAtOnce = Math.max(Math.round(concurrency / 8), 1)
-  let chosen: ReadonlySet<string> = new Set()
-  let slowChosenAt = -Infinity
-  /** How long the tries of slow endpoints took lately. */
-  let slowTakesMs = 0
+  /** @param slotsOf how many slots an endpoint uses. */
+  constructor(concurrency: number, clock: EngineClock, slotsOf: (group: string) => number) {
+    this.#concurrency = concurrency
+    this.#clock = clock
+    this.#slotsOf = slotsOf
+    this.#list = new Watchlist({
+      slow: Math.max(Math.floor(concurrency / 2), 1),
+      new: Math.max(Math.floor(concurrency / 4), 1),
+    })
+  }
 
   /**
-   * Tries of slow endpoints go so far apart as fills their slots while a try takes what the last ones took: were all tried
-   * together, their timeouts would come together too, again and again.
+   * Chooses the watched endpoints of which the next claim may take a job each. The others are left out. `paced`: a few
+   * slow endpoints at a time.
    */
-  function slowGapMs(): number {
-    return Math.min(Math.max((2 * slowTakesMs) / concurrency, leastGapMs), mostGapMs)
-  }
-
-  function countSilentAsSlow(): void {
-    for (const one of list.tried('new')) {
-      if (elapsed() - one.triedAt < silentAfterMs || list.free('slow') < 1) return
-      list.put({ ...one, kind: 'slow' })
-    }
-  }
-
-  function choose(paced: boolean): { chosen: ReadonlySet<string>; leftOut: ReadonlySet<string> } {
-    countSilentAsSlow()
-    const turns = Math.round((elapsed() - slowChosenAt) / slowGapMs())
-    const slow = list.choose('slow', paced ? Math.min(turns, slowAtOnce) : slowAtOnce)
-    if (slow.length > 0) slowChosenAt = elapsed()
-    chosen = new Set([...slow, ...list.choose('new', newAtOnce)])
+  choose(paced: boolean): { readonly chosen: ReadonlySet<string>; readonly leftOut: ReadonlySet<string> } {
+    this.#countSilentAsSlow()
+    const slowAtOnce = Math.max(Math.round(this.#concurrency / 64), 1)
+    const newAtOnce = Math.max(Math.round(this.#concurrency / 8), 1)
+    const turns = Math.round((this.#clock.elapsed() - this.#slowChosenAt) / this.#slowGapMs())
+    const slow = this.#list.choose('slow', paced ? Math.min(turns, slowAtOnce) : slowAtOnce)
+    if (slow.length > 0) this.#slowChosenAt = this.#clock.elapsed()
+    const chosen = new Set([...slow, ...this.#list.choose('new', newAtOnce)])
+    this.#chosen = chosen
     const leftOut = new Set<string>()
-    for (const group of list.groups()) if (!chosen.has(group)) leftOut.add(group)
+    for (const group of this.#list.groups()) if (!chosen.has(group)) leftOut.add(group)
     return { chosen, leftOut }
   }
 
-  function admit(claims: readonly Claim[]): { admitted: Claim[]; surplus: Claim[] } {
-    for (const group of chosen) list.foundNothing(group) // what came of it is seen below
+  #countSilentAsSlow(): void {
+    for (const watched of this.#list.tried('new')) {
+      const isSilent = this.#clock.elapsed() - watched.triedAt >= silentAfterMs
+      if (!isSilent || this.#list.free('slow') < 1) return // the others were tried later
+      this.#list.put({ ...watched, kind: 'slow' })
+    }
+  }
+
+  /**
+   * The time between two tries of slow endpoints: as many tries as there are slots begin in the time that a try takes.
+   * Tries that begin together time out together, and would do so again and again.
+   */
+  #slowGapMs(): number {
+    return Math.min(Math.max((2 * this.#slowTakesMs) / this.#concurrency, leastGapMs), mostGapMs)
+  }
+
+  /** Divides claimed jobs. `surplus`: a claim may bring several jobs of a new endpoint, or more than the share allows. */
+  admit(claims: readonly Claim[]): { readonly admitted: readonly Claim[]; readonly surplus: readonly Claim[] } {
+    for (const group of this.#chosen) this.#list.foundNothing(group) // unless a job of the group is found below
     const admitted: Claim[] = []
     const surplus: Claim[] = []
     for (const claim of claims) {
-      const one = list.get(claim.group) ?? strange(claim)
-      if (one === null) admitted.push(claim)
-      else if (one.slots > 0) surplus.push(claim)
-      else if (mayTake(list.slotsOf(one.kind, one.workspace), list.free(one.kind))) {
-        list.put({ ...one, slots: 1, isWaiting: false, triedAt: elapsed() })
+      const watched = this.#list.get(claim.group) ?? this.#watchIfNew(claim)
+      if (watched === null) admitted.push(claim)
+      else if (watched.slots > 0) surplus.push(claim)
+      else if (mayTake(this.#list.slotsOf(watched.kind, watched.workspace), this.#list.free(watched.kind))) {
+        this.#list.put({ ...watched, slots: 1, isWaiting: false, triedAt: this.#clock.elapsed() })
         admitted.push(claim)
       } else {
-        list.put({ ...one, isWaiting: true })
+        this.#list.put({ ...watched, isWaiting: true })
         surplus.push(claim)
       }
     }
     return { admitted, surplus }
   }
 
-  /** Watches an endpoint that this process knows nothing of; null when it is known to answer, or too many are watched. */
-  function strange({ group, workspace }: Claim): Watched | null {
-    if (proven.has(group) || list.count('new') >= mostWatched) return null
-    const one: Watched = { group, workspace, kind: 'new', slots: 0, isWaiting: false, triedAt: elapsed() }
-    list.put(one)
-    return one
-  }
-
-  function ended({ group, workspace }: Claim, slow: boolean): boolean {
-    const one = list.get(group)
-    if (one?.kind === 'slow') slowTakesMs += (elapsed() - one.triedAt - slowTakesMs) / 4
-    if (slow) {
-      proven.delete(group)
-      if (one?.kind === 'slow') return false
-      if (one !== undefined) list.remove(group)
-      const triedAt = one?.triedAt ?? elapsed()
-      if (list.count('slow') < mostWatched) {
-        list.put({ group, workspace, kind: 'slow', slots: slotsOf(group), isWaiting: false, triedAt })
-      }
-      return false
+  /** Null when the endpoint is known to answer, or when too many are watched. */
+  #watchIfNew({ group, workspace }: Claim): Watched | null {
+    if (this.#proven.has(group) || this.#list.count('new') >= mostWatched) return null
+    const watched: Watched = {
+      group,
+      workspace,
+      kind: 'new',
+      slots: 0,
+      isWaiting: false,
+      triedAt: this.#clock.elapsed(),
     }
-    if (proven.size >= mostProven) proven.clear() // they prove themselves anew
-    proven.add(group)
-    list.remove(group)
-    return one !== undefined
+    this.#list.put(watched)
+    return watched
   }
 
-  return {
-    choose,
-    admit,
-    ended,
-    has: (group) => list.get(group) !== undefined,
-    freed(group) {
-      const one = list.get(group)
-      if (one !== undefined) list.put({ ...one, slots: one.slots - 1, isWaiting: one.slots === 1 })
-    },
-    untilTurn() {
-      if (list.mayTry('new')) return gatherMs
-      return list.mayTry('slow') ? Math.max(slowChosenAt + slowGapMs() - elapsed(), gatherMs) : null
-    },
-    untilSilent() {
-      if (list.free('slow') < 1) return Infinity
-      for (const { triedAt } of list.tried('new')) return Math.max(triedAt + silentAfterMs - elapsed(), 1) // the oldest
-      return Infinity
-    },
+  has(group: string): boolean {
+    return this.#list.get(group) !== undefined
+  }
+
+  /** A try ended. Answers whether the endpoint may have more requests at once than before. */
+  ended(claim: Claim, isSlow: boolean): boolean {
+    const watched = this.#list.get(claim.group)
+    if (watched?.kind === 'slow') {
+      const tookMs = this.#clock.elapsed() - watched.triedAt
+      this.#slowTakesMs += (tookMs - this.#slowTakesMs) / 4
+    }
+    if (isSlow) this.#becameSlow(claim, watched)
+    else this.#answered(claim.group)
+    return !isSlow && watched !== undefined
+  }
+
+  #becameSlow({ group, workspace }: Claim, watched: Watched | undefined): void {
+    this.#proven.delete(group)
+    if (watched?.kind === 'slow') return
+    if (watched !== undefined) this.#list.remove(group)
+    if (this.#list.count('slow') >= mostWatched) return
+    const triedAt = watched?.triedAt ?? this.#clock.elapsed()
+    this.#list.put({ group, workspace, kind: 'slow', slots: this.#slotsOf(group), isWaiting: false, triedAt })
+  }
+
+  #answered(group: string): void {
+    if (this.#proven.size >= mostProven) this.#proven.clear() // all endpoints have to answer anew
+    this.#proven.add(group)
+    this.#list.remove(group)
+  }
+
+  /** A slot of the endpoint is free. */
+  freed(group: string): void {
+    const watched = this.#list.get(group)
+    if (watched === undefined) return
+    this.#list.put({ ...watched, slots: watched.slots - 1, isWaiting: watched.slots === 1 })
+  }
+
+  /** Milliseconds until a waiting job of a watched endpoint may be claimed; null when there is none, or no slot for it. */
+  untilTurn(): number | null {
+    if (this.#list.mayTry('new')) return gatherMs
+    if (!this.#list.mayTry('slow')) return null
+    return Math.max(this.#slowChosenAt + this.#slowGapMs() - this.#clock.elapsed(), gatherMs)
+  }
+
+  /** Milliseconds until a new endpoint counts as slow, so that another new endpoint may be tried; Infinity when none does. */
+  untilSilent(): number {
+    if (this.#list.free('slow') < 1) return Infinity
+    const [first] = this.#list.tried('new')
+    return first === undefined ? Infinity : Math.max(first.triedAt + silentAfterMs - this.#clock.elapsed(), 1)
   }
 }

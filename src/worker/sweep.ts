@@ -4,9 +4,9 @@ const pageSize = 500
 /** With a page a second, an attempt whose job was never added is found within five seconds. */
 const graceMs = 4_000
 
-/** Puts overdue attempts back into the queue, a page at a time, going on where it stopped: whatever a crash or a lost queue left out. */
+/** Adds overdue attempts to the queue again, page by page: their jobs were lost with a crashed process or a lost queue. */
 export interface Sweep {
-  /** One page; answers whether more may follow at once. */
+  /** Does the next page, at most 500 attempts. Answers whether there may be more pages. */
   page(): Promise<boolean>
 }
 

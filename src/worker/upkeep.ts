@@ -4,19 +4,19 @@ export const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
 const batchSize = 1000
 
-/** A piece of the minute's work. Of all processes the one that gets there first does it. */
+/** A part of the minute's work. Of several processes the first does it. */
 export interface Task {
   /** What to log when the task fails. */
   readonly complaint: string
   run(signal?: AbortSignal): Promise<void>
 }
 
-/** The minute's work: tasks that do not wait for one another, however long one of them takes. */
+/** The minute's work. In the loops each task runs on its own, so that a long task delays no other task. */
 export interface Upkeep {
   readonly tasks: readonly Task[]
-  /** All of it, one task after the other. */
+  /** Does all tasks, in order. */
   minute(): Promise<void>
-  /** Whether something is to be done at each minute that passes, though no delivery falls due. */
+  /** Whether retention or a breaker is configured: then each minute has work although no delivery falls due. */
   readonly isNeeded: boolean
 }
 
@@ -24,7 +24,7 @@ export function upkeep(ctx: Context): Upkeep {
   const { retention, breaker } = ctx.settings
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
-  // A clock that was set is noticed by whoever claims. This is for the one that drifts.
+  // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
   const tasks = breaker === undefined ? [asking, purging] : [asking, breaking, purging]
 
@@ -46,7 +46,7 @@ async function breakCircuits(ctx: Context): Promise<void> {
   await disableFailing(ctx, breaker, now)
 }
 
-/** In small steps, so that others get their turn in between. */
+/** Purges in small steps, so that other work goes on in between. */
 async function purge(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
   const { eventsDays, attemptsDays } = ctx.settings.retention
   await ctx.clock.ready()

@@ -7,38 +7,45 @@ import { inTime } from '../services/in-time.ts'
 import type { Ingest } from '../services/ingest.ts'
 import { repeatedErrors } from '../services/repeated-errors.ts'
 import { alarm } from '../services/alarm.ts'
-import { deliveries } from './deliveries.ts'
+import { Deliveries } from './deliveries.ts'
 import { consumer } from './inbox.ts'
-import { holds } from './holds.ts'
-import { loops, type Parts } from './loops.ts'
-import { passes, type TickReport } from './passes.ts'
-import { slots } from './slots.ts'
+import { Holds } from './holds.ts'
+import type { Parts } from './loops.ts'
+import { Outcomes } from './outcomes.ts'
+import { Passes, type TickReport } from './passes.ts'
+import { RateLimits } from './rate-limits.ts'
+import { Run } from './run.ts'
+import { Slots } from './slots.ts'
 import { sweep } from './sweep.ts'
 import { upkeep } from './upkeep.ts'
-import { type Wakeup, wakeup } from './wakeup.ts'
+import type { Wakeup } from './wakeup.ts'
 
-/** What stopping may take beyond its time: outcomes are stored and listeners closed meanwhile. */
+/** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
 const graceMs = 500
 
 export interface Worker {
   /**
-   * Claims, sweep, inbox consumer, retention, breaker, until `stop`. Calls while it starts share one start: all of them
-   * resolve, or all reject. While it stops, it starts again afterwards.
+   * Claims and delivers, stores what async sources accepted, and does the minute's work, until `stop`. Calls during a
+   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop.
    */
   start(): Promise<void>
   /**
-   * No new claim; requests in flight may finish within `timeoutMs` (default 10,000), then they are aborted and their holds
-   * left to lapse. It returns within `timeoutMs` and a second, whatever the engine does: what waits for it then gets
-   * `unavailable`. During a start it waits for that, then stops. Any number of times is fine.
+   * Claims nothing more. Requests in flight may finish within `timeoutMs` (milliseconds, default 10,000). Then requests are
+   * aborted, and their jobs wait in the queue until the leases end. Resolves within `timeoutMs` and a second, whatever the
+   * engine does: calls that wait for the engine then get `unavailable`. During a start it waits for the start, then stops.
+   * May be called at any time, any number of times.
    */
   stop(options?: { timeoutMs?: number }): Promise<void>
-  /** One pass of all that `start` does, without timers. It claims for at most `budgetMs` (default 10,000); requests it made may end later. */
+  /**
+   * Does once, without timers, all that `start` does again and again. Claims for at most `budgetMs` (milliseconds, default
+   * 10,000), then waits for the requests in flight.
+   */
   tick(options?: { budgetMs?: number }): Promise<TickReport>
-  /** Ticks until nothing is due; with `until` (unix ms) until nothing is due then, for which a fake clock is advanced. */
+  /** Ticks until nothing is due. `until` (unix ms): until nothing is due at that time; a fake clock is advanced to it. */
   drain(options?: { until?: number }): Promise<void>
 }
 
-/** A clock that is told to go on: see `FakeClock`. */
+/** A clock that a test moves: see `FakeClock`. */
 export interface Movable {
   advance(ms: number): Promise<void>
   skip?(ms: number): boolean
@@ -50,138 +57,113 @@ export interface Needs {
   readonly ingest: Ingest
   readonly deliver: Deliver
   readonly background: Background
-  /** Wakes when jobs were added, here or elsewhere, and when a slot is free that was missing. */
+  /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
   readonly jobs: Wakeup
-  /** Forgets what changed elsewhere. */
+  /** Drops what this process remembers of a configuration that another process changed. */
   changed(change: Change): void
-  /** What moves time on, where the clock is a fake one. */
+  /** Moves the time, when the clock is a fake clock. */
   readonly time?: Movable | undefined
 }
 
-/** What a start has opened. */
-interface Run {
-  readonly abort: AbortController
-  readonly listeners: (() => Promise<void>)[]
-  loops: Promise<unknown>
-}
+/** Starts and stops the loops of this process. */
+export class LocalWorker implements Worker {
+  readonly #needs: Needs
+  readonly #parts: Parts
+  readonly #passes: Passes
+  #state: 'stopped' | 'starting' | 'running' | 'stopping' = 'stopped'
+  /** The last change of state, under way or done. */
+  #change: Promise<void> = Promise.resolve()
+  #run: Run
 
-export function worker(needs: Needs): Worker {
-  const { ctx, ingest, deliver, background, jobs } = needs
-  const held = holds(ctx, repeatedErrors(ctx.clock, ctx.log))
-  const slot = slots(ctx.settings.deliver, ctx.clock, jobs)
-  const delivering = deliveries(ctx, deliver, { slots: slot, holds: held, wakeup: jobs })
-  const work = { sweeper: sweep(ctx), consume: consumer(ctx, ingest), tending: upkeep(ctx) }
-  const parts: Parts = { delivering, held, slot, ...work }
-  let state: 'stopped' | 'starting' | 'running' | 'stopping' = 'stopped'
-  /** The change of state that is under way, or was the last one. */
-  let change: Promise<void> = Promise.resolve()
-  let run = newRun()
-
-  function start(): Promise<void> {
-    if (state === 'starting' || state === 'running') return change
-    change = state === 'stopping' ? change.then(begin) : begin()
-    state = 'starting'
-    return change
+  constructor(needs: Needs) {
+    this.#needs = needs
+    this.#parts = makeParts(needs)
+    this.#passes = new Passes(needs, this.#parts)
+    this.#run = new Run(needs, this.#parts)
   }
 
-  function stop({ timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<void> {
-    if (state === 'stopping') return change
-    change = state === 'starting' ? endAfter(change, timeoutMs) : end(timeoutMs)
-    state = 'stopping'
-    return change
+  start(): Promise<void> {
+    if (this.#state === 'starting' || this.#state === 'running') return this.#change
+    this.#change = this.#state === 'stopping' ? this.#change.then(() => this.#begin()) : this.#begin()
+    this.#state = 'starting'
+    return this.#change
   }
 
-  async function begin(): Promise<void> {
-    const own = (run = newRun())
+  stop({ timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<void> {
+    if (this.#state === 'stopping') return this.#change
+    this.#change = this.#state === 'starting' ? this.#endAfter(this.#change, timeoutMs) : this.#end(timeoutMs)
+    this.#state = 'stopping'
+    return this.#change
+  }
+
+  async #begin(): Promise<void> {
+    const run = (this.#run = new Run(this.#needs, this.#parts))
     try {
-      const messages = wakeup(ctx.clock)
-      await unlessAborted(own.abort.signal, open(own, messages))
-      jobs.set(true)
-      own.loops = loops(ctx, parts, { jobs, messages }, own.abort.signal)
-      if (state === 'starting') state = 'running'
+      await run.begin()
+      if (this.#state === 'starting') this.#state = 'running'
     } catch (cause) {
-      own.abort.abort()
-      if (state === 'starting') state = 'stopped'
-      await closeListeners(own)
+      run.abort()
+      if (this.#state === 'starting') this.#state = 'stopped'
+      await run.closeListeners()
       throw cause
     }
   }
 
-  async function open(own: Run, messages: Wakeup): Promise<void> {
-    await ctx.plugins.ready(ctx.platform)
-    await ctx.storage.verify?.()
-    if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
-      ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
-    }
-    await ctx.clock.ready()
-    for (const listen of [
-      () => ctx.queue.onAdded?.((where) => where !== 'here' && jobs.wake('added')),
-      () => ctx.inbox.onPut?.(() => messages.wake('added')),
-      () => ctx.storage.onChanged?.(needs.changed),
-    ]) {
-      if (own.abort.signal.aborted) return
-      const close = await listen()
-      if (close === undefined) continue
-      own.listeners.push(close)
-      if (own.abort.signal.aborted) await closeListeners(own) // it came after its time
-    }
-  }
-
-  /** Waits for a start, then ends what it began. A start that takes longer than `timeoutMs` is given up. */
-  async function endAfter(starting: Promise<void>, timeoutMs: number): Promise<void> {
-    const since = ctx.clock.elapsed()
+  /** Waits for a start, then stops. Aborts a start that takes longer than `timeoutMs`. */
+  async #endAfter(starting: Promise<void>, timeoutMs: number): Promise<void> {
+    const { clock } = this.#needs.ctx
+    const since = clock.elapsed()
     const late = () => new PosthornError('unavailable', 'the start took too long')
-    await inTime(ctx.clock, timeoutMs, starting, late).catch(() => {}) // whoever started hears of it
-    await end(Math.max(timeoutMs - (ctx.clock.elapsed() - since), 0))
+    await inTime(clock, timeoutMs, starting, late).catch(() => {}) // the caller of `start` gets the error
+    await this.#end(Math.max(timeoutMs - (clock.elapsed() - since), 0))
   }
 
-  async function end(timeoutMs: number): Promise<void> {
-    const own = run
-    own.abort.abort()
+  async #end(timeoutMs: number): Promise<void> {
+    const { ctx, ingest, deliver, jobs } = this.#needs
+    const { deliveries, holds } = this.#parts
+    const run = this.#run
+    run.abort()
     jobs.set(false)
-    const stopAborting = alarm(ctx.clock, timeoutMs, () => held.cancelAll())
+    const stopAborting = alarm(ctx.clock, timeoutMs, () => holds.cancelAll())
     const late = () => new PosthornError('unavailable', 'the worker stopped')
     try {
-      await inTime(ctx.clock, timeoutMs + graceMs, finish(own), late)
+      await inTime(ctx.clock, timeoutMs + graceMs, this.#finish(run), late)
     } catch {
-      // Whoever waits for the engine hears of it now; what is not stored is left to its lease.
+      // Callers that wait for the engine get an error now. Jobs whose outcomes are not stored wait for their leases to end.
       ingest.giveUp()
       deliver.giveUp()
       void ctx.http.close?.()
     } finally {
       stopAborting()
-      delivering.open()
-      if (state === 'stopping') state = 'stopped'
+      deliveries.open()
+      if (this.#state === 'stopping') this.#state = 'stopped'
     }
   }
 
-  async function finish(own: Run): Promise<void> {
-    const closing = closeListeners(own)
-    await delivering.close()
-    await own.loops
+  async #finish(run: Run): Promise<void> {
+    const { ctx, ingest, deliver, background } = this.#needs
+    const closing = run.closeListeners()
+    await this.#parts.deliveries.close()
+    await run.loopsEnded()
     await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
     await ctx.http.close?.()
   }
 
-  async function closeListeners({ listeners }: Run): Promise<void> {
-    await Promise.all(
-      listeners
-        .splice(0)
-        .map((close) => close().catch((cause: unknown) => ctx.log.warn('a listener could not be closed', { cause }))),
-    )
+  tick(options?: { budgetMs?: number }): Promise<TickReport> {
+    return this.#passes.tick(options)
   }
 
-  return { start, stop, ...passes(needs, parts) }
+  drain(options?: { until?: number }): Promise<void> {
+    return this.#passes.drain(options)
+  }
 }
 
-function newRun(): Run {
-  return { abort: new AbortController(), listeners: [], loops: Promise.resolve() }
-}
-
-/** What work comes to, unless the signal aborts first. */
-function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new PosthornError('unavailable', 'it was stopped while it started')))
-    work.then(resolve, reject)
-  })
+function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
+  const complain = repeatedErrors(ctx.clock, ctx.log)
+  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
+  const holds = new Holds(ctx, complain)
+  const limits = new RateLimits(ctx, complain)
+  const outcomes = new Outcomes(ctx, deliver, complain)
+  const deliveries = new Deliveries({ ctx, deliver, slots, holds, limits, outcomes, wakeup: jobs, complain })
+  return { deliveries, holds, slots, outcomes, sweep: sweep(ctx), inbox: consumer(ctx, ingest), upkeep: upkeep(ctx) }
 }

@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { migrate, migrationSql, postgres, schemaVersion } from '../../adapters/postgres/index.ts'
-import { workspace } from '../../src/testing/storage/rows.ts'
+import { endpoint, workspace } from '../../src/testing/storage/rows.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -66,6 +66,29 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
     })
     await pool.query(`delete from ${schema}.migrations`)
     await expect(storage.verify()).rejects.toMatchObject({ message: expect.stringContaining('run migrate()') })
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('rows that were there before they were counted are counted by the migration', async () => {
+    const schema = freshSchema()
+    await migrate(pool, { schema })
+    const storage = postgres(pool, { schema })
+    await storage.workspaces.insert(workspace('w'))
+    await storage.endpoints.insert('w', endpoint('a', { events: ['x', 'y'] }))
+    await storage.endpoints.insert('w', endpoint('b', { events: [] }))
+    // As it was before version 5.
+    await pool.query(`
+      alter table ${schema}.endpoints drop column patterns;
+      alter table ${schema}.workspaces drop column endpoint_count, drop column source_count, drop column plugin_count,
+        drop column pattern_count;
+      delete from ${schema}.migrations where version = 5`)
+    await migrate(pool, { schema })
+    const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }
+    const three = endpoint('c', { events: ['x', 'y'] })
+    expect(await storage.endpoints.insert('w', three, bounds)).toEqual({ kind: 'full', of: 'patterns', most: 3 })
+    expect(await storage.endpoints.insert('w', endpoint('c'), bounds)).toBe('written')
+    const full = { kind: 'full', of: 'endpoints', most: 3 }
+    expect(await storage.endpoints.insert('w', endpoint('d', { events: [] }), bounds)).toEqual(full)
     await pool.query(`drop schema ${schema} cascade`)
   })
 

@@ -25,6 +25,7 @@ const order = {
 }
 const plugins: Readonly<Record<string, { name: string; config: Record<string, unknown> } | null>> = {
   plain: null,
+  empty: { name: 'function', config: { function: 'function handle() {}' } },
   loop: { name: 'function', config: { function: 'function handle() { for (;;); }' } },
   map: {
     name: 'function',
@@ -42,7 +43,8 @@ for (const [name, plugin] of Object.entries(plugins)) {
   if (plugin !== null) await posthorn.plugins.create('default', { ...plugin, source_id: source.id })
 }
 
-const body = JSON.stringify({ event_type: 'a', data: { id: 1, note: 'plain words' } })
+// 1 KiB.
+const body = JSON.stringify({ event_type: 'a', data: { id: 1, note: 'plain words '.repeat(82) } })
 
 async function post(path: string): Promise<number> {
   const answer = await fetch(`http://127.0.0.1:${port}/${path}`, { method: 'POST', body })
@@ -72,6 +74,7 @@ async function measure(path: string, label: string): Promise<number> {
 
 await measure('plain', 'a source without plugins')
 await measure('schema', 'a source with event-validation')
+await measure('empty', 'a source with an empty function')
 await measure('map', 'a source with a function')
 
 let looping = true

@@ -4,7 +4,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-import { build } from 'esbuild'
+import { bundle } from '../support/bundle.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const all = readdirSync(here).flatMap((file) => (file.endsWith('.bench.ts') ? [file.replace('.bench.ts', '')] : []))
@@ -16,16 +16,7 @@ if (named.length === 0 && words.some((word) => !word.startsWith('-'))) {
 
 for (const name of named.length > 0 ? named : all) {
   const outfile = `${here}.build/${name}.js`
-  await build({
-    entryPoints: [`${here}${name}.bench.ts`],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'es2023',
-    packages: 'external',
-    logLevel: 'warning',
-  })
+  await bundle(`${here}${name}.bench.ts`, outfile)
   const { status } = spawnSync(process.execPath, ['--expose-gc', outfile, ...words], { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

@@ -153,6 +153,11 @@ describe('the default rules', () => {
     [fc00::1] @private
     [fd00:ec2::254] @private
     [fdff:ffff::1] @private
+    168.63.129.16 @metadata
+    0xa83f8110 @metadata
+    161.26.0.10 @metadata
+    166.11.255.254 @metadata
+    166.12.0.0 public
     [fe00::1] @reserved
     [fe80::1] @linklocal
     [febf:ffff::1] @linklocal
@@ -249,6 +254,46 @@ describe('rules', () => {
     expect(judge(['@loopback']).judgeAddress('10.0.0.1')).toBeNull()
     expect(judge(['@reserved']).judgeAddress('fc00::1')).toBeNull()
     expect(judge(['@linklocal']).judgeAddress('169.254.1.1')).toBe('address 169.254.1.1 is denied by @linklocal')
+  })
+
+  test('@metadata denies the inner services of cloud providers and nothing beside them', () => {
+    const { judgeAddress } = judge(['@metadata'])
+    const denied = ['168.63.129.16', '161.26.0.0', '161.26.255.255', '166.8.0.0', '166.11.255.255', '100.100.100.200']
+    for (const address of [
+      ...denied,
+      'fd00:ec2::254',
+      '169.254.169.254',
+      '::ffff:168.63.129.16',
+      '64:ff9b::a83f:8110',
+    ]) {
+      expect(judgeAddress(address)).toBe(`address ${address} is denied by @metadata`)
+    }
+    for (const address of [
+      '168.63.129.15',
+      '168.63.129.17',
+      '161.25.255.255',
+      '161.27.0.0',
+      '166.7.255.255',
+      '166.12.0.0',
+      '100.100.100.199',
+      '169.254.169.253',
+      'fd00:ec2::253',
+      '10.0.0.1',
+    ]) {
+      expect(judgeAddress(address)).toBeNull()
+    }
+  })
+
+  test('an exception for another group does not open @metadata', () => {
+    const { judgeAddress } = judge(['@default'], ['@private', '@linklocal', '@reserved'])
+    expect(judgeAddress('fd00:ec2::253')).toBeNull()
+    expect(judgeAddress('fd00:ec2::254')).toBe('address fd00:ec2::254 is denied by @private')
+    expect(judgeAddress('169.254.169.253')).toBeNull()
+    expect(judgeAddress('169.254.169.254')).not.toBeNull()
+    expect(judgeAddress('100.100.100.200')).not.toBeNull()
+    expect(judge(['@default'], ['@metadata']).judgeAddress('169.254.169.254')).toBeNull()
+    expect(judge(['@default'], ['169.254.169.254']).judgeAddress('169.254.169.254')).toBeNull()
+    expect(judge(['@default'], ['@default']).judgeAddress('169.254.169.254')).toBeNull()
   })
 
   test('an address or a network denies itself, also as IPv6 holds it', () => {

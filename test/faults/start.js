@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { readdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-import { build } from 'esbuild'
+import { bundle } from '../support/bundle.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 const all = readdirSync(here).flatMap((file) => (file.endsWith('.faults.ts') ? [file.replace('.faults.ts', '')] : []))
@@ -11,16 +11,7 @@ const named = process.argv.slice(2)
 
 for (const name of named.length > 0 ? named : all) {
   const outfile = `${here}.build/${name}.js`
-  await build({
-    entryPoints: [`${here}${name}.faults.ts`],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'es2023',
-    packages: 'external',
-    logLevel: 'warning',
-  })
-  const { status } = spawnSync(process.execPath, [outfile], { stdio: 'inherit', cwd: `${here}../..` })
+  await bundle(`${here}${name}.faults.ts`, outfile)
+  const { status } = spawnSync(process.execPath, ['--expose-gc', outfile], { stdio: 'inherit', cwd: `${here}../..` })
   if (status !== 0) process.exitCode = 1
 }

@@ -91,7 +91,49 @@ describe('workspaces', () => {
     )
     // Names are unique in a workspace, ids in the instance.
     await made('/workspaces/w/endpoints', { ...endpoint, name: 'n' })
-    expect((await call('POST', '/workspaces/w/endpoints', { ...endpoint, id: 'e' })).body).toEqual(unique("id='e'"))
+    expect((await call('POST', '/workspaces/w/endpoints', { ...endpoint, id: 'e' })).body).toEqual({
+      message: 'id is taken',
+    })
+  })
+
+  test('hear that an id or a path is taken, and nothing of who holds it', async () => {
+    const { call, made } = api()
+    const taken = (what: string) => ({ status: 400, body: { message: `${what} is taken` } })
+    const holders = ['/workspaces/w', '']
+    await made('/workspaces', { id: 'w' })
+    const [theirs, ours] = holders.map((path) => (noun: string) => `${path}/${noun}`) as [
+      (noun: string) => string,
+      (noun: string) => string,
+    ]
+    const owner = await made(theirs('endpoints'), { ...endpoint, id: 'a' })
+    await made(theirs('sources'), { id: 'a', config: { http: { path: '/x' } } })
+    await made(theirs('plugins'), { id: 'a', name: 'standard-webhooks', endpoint_id: owner.id })
+    await made(theirs('events'), { id: 'a', event_type: 'x', data: {} })
+    const mine = await made(ours('endpoints'), endpoint)
+    const bodies = {
+      endpoints: endpoint,
+      sources: { config: {} },
+      plugins: { name: 'webhookx-signature', endpoint_id: mine.id },
+      events: { event_type: 'x', data: { other: true } },
+    }
+    for (const [noun, body] of Object.entries(bodies)) {
+      expect(await call('POST', ours(noun), { ...body, id: 'a' }), noun).toMatchObject(taken('id'))
+      await made(ours(noun), { ...body, id: `b${noun}` })
+      const changed = noun === 'events' ? { data: { changed: true } } : {}
+      const own = await call('POST', ours(noun), { ...body, ...changed, id: `b${noun}` })
+      expect(own.body, noun).toEqual(unique(`id='b${noun}'`))
+    }
+    const at = { config: { http: { path: '/x' } } }
+    expect(await call('POST', '/sources', at)).toMatchObject(taken('path'))
+    expect(await call('PUT', '/sources/bsources', at)).toMatchObject(taken('path'))
+    for (const query of ['', '?dry_run=1']) {
+      expect(await call('POST', `/config/sync${query}`, { sources: [{ name: 'n', ...at }] })).toMatchObject(
+        taken('path'),
+      )
+    }
+    await made('/sources', { config: { http: { path: '/own' } } })
+    const again = await call('POST', '/sources', { config: { http: { path: '/own' } } })
+    expect(again.body).toEqual(unique("method='POST',path='/own'"))
   })
 })
 
@@ -143,15 +185,16 @@ describe('sources', () => {
     const taken = unique("method='POST',path='/x'")
     await made('/workspaces', { id: 'w' })
     await made('/sources', { id: 's', ...at('/x', ['PUT', 'POST']) })
-    expect((await call('POST', '/workspaces/w/sources', at('/x'))).body).toEqual(taken)
+    const elsewhere = { message: 'path is taken' }
+    expect((await call('POST', '/workspaces/w/sources', at('/x'))).body).toEqual(elsewhere)
     await made('/sources', { id: 'get', ...at('/x', ['GET']) })
     await made('/sources', { id: 'off', enabled: false, ...at('/x') })
     expect((await call('PUT', '/sources/off', { enabled: true })).body).toEqual(taken)
     expect((await call('PUT', '/sources/get', at('/x', ['GET', 'POST']))).body).toEqual(taken)
     const sync = await call('POST', '/workspaces/w/config/sync', { sources: [{ name: 'n', ...at('/x') }] })
-    expect(sync.body).toEqual(taken)
+    expect(sync.body).toEqual(elsewhere)
     const dry = await call('POST', '/workspaces/w/config/sync?dry_run=1', { sources: [{ name: 'n', ...at('/x') }] })
-    expect(dry.body).toEqual(taken)
+    expect(dry.body).toEqual(elsewhere)
   })
 })
 

@@ -68,8 +68,8 @@ const rows: readonly Row[] = [
   ...enabled,
   ...described,
   ...limited,
-  ['endpoints', 'request', missing, 'required field missing'],
-  ['endpoints', 'request', null, 'Value is not nullable'],
+  ['endpoints', 'request', missing, '{"url":"required field missing"}'],
+  ['endpoints', 'request', null, '{"url":"required field missing"}'],
   ['endpoints', 'request', [], 'value must be an object'],
   ['endpoints', 'request.url', missing, 'required field missing'],
   ['endpoints', 'request.url', null, 'Value is not nullable'],
@@ -315,7 +315,7 @@ describe('an update', () => {
     const { body } = await call('PUT', '/endpoints/e', { name: null, enabled: null, events: null })
     expect(body).toMatchObject({ name: null, enabled: true, events: [] })
     const refused = await call('PUT', '/endpoints/e', { request: null })
-    expect(refused.body).toEqual(refusal({ request: 'Value is not nullable' }))
+    expect(refused.body).toEqual(refusal({ request: { url: 'required field missing' } }))
   })
 
   test.each([null, [], 5, 'text'])('of a body that is %j is refused', async (body) => {

@@ -13,7 +13,7 @@ const paths = routes.map(({ method, path, scoped, operation }) => ({
 }))
 
 describe('routes', () => {
-  test('every route answers JSON, at any mount path, with and without one trailing slash', async () => {
+  test('every route answers JSON, at any mount path; a GET may have one trailing slash, another method none', async () => {
     const plain = api()
     const mounted = api({ admin: { basePath: '/ops/api' } })
     for (const { method, path } of paths) {
@@ -25,7 +25,8 @@ describe('routes', () => {
         expect(answer.headers.get('content-type')).toBe('application/json; charset=utf-8')
       }
       expect((await mounted.call(method, path, body)).status, `${method} ${path}`).toBe(answer.status)
-      expect((await plain.call(method, path === '/' ? '/' : `${path}/`, body)).status).toBe(answer.status)
+      const slashed = await plain.call(method, path === '/' ? '/' : `${path}/`, body)
+      expect(slashed.status, `${method} ${path}/`).toBe(method === 'GET' ? answer.status : 404)
     }
   })
 
@@ -51,6 +52,15 @@ describe('routes', () => {
     const { call } = api()
     const answer = await call('GET', path)
     expect(answer).toMatchObject({ status: 404, body: notFound })
+  })
+
+  test('a path that goes up deletes nothing above', async () => {
+    const { call, made } = api()
+    await made('/workspaces', { id: 'w' })
+    for (const path of ['/workspaces/w/endpoints/..', '/workspaces/w/endpoints/%2e%2e', '/workspaces/w/.']) {
+      expect((await call('DELETE', path)).status, path).toBe(404)
+    }
+    expect((await call('GET', '/workspaces/w/')).status).toBe(200)
   })
 
   test('what lies outside the mount path is unknown', async () => {

@@ -405,6 +405,125 @@ test('more requests than may wait for storage are refused, and nothing of them i
   expect(await eventsOf(posthorn)).toHaveLength(2)
 })
 
+describe('a body that comes slowly', () => {
+  /** A request whose body is sent part by part. */
+  function slowly(posthorn: TestPosthorn, path = '/in') {
+    let controller: ReadableStreamDefaultController<Uint8Array> | undefined
+    const stream = new ReadableStream<Uint8Array>({ start: (made) => void (controller = made) })
+    const init = { method: 'POST', body: stream, duplex: 'half' } as const
+    const answer = posthorn.gateway.fetch(new Request(base + path, init))
+    const send = async (text: string) => {
+      controller!.enqueue(new TextEncoder().encode(text))
+      await settled()
+    }
+    return { answer, send, end: () => controller!.close() }
+  }
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 5))
+  const body = '{"event_type":"x","data":{"n":1}}'
+
+  test('is taken when it is complete 30 s after its first byte', async () => {
+    const posthorn = createTestPosthorn()
+    await withSource(posthorn)
+    const { answer, send, end } = slowly(posthorn)
+    await settled()
+    await posthorn.clock.advance('29s')
+    for (const character of body.slice(0, -1)) await send(character)
+    await posthorn.clock.advance('29999ms')
+    await send('}')
+    end()
+    expect((await answer).status).toBe(200)
+    expect(await eventsOf(posthorn)).toMatchObject([{ data: { n: 1 } }])
+  })
+
+  test.each([
+    ['the last byte', [body.slice(0, -1)]],
+    ['any byte', []],
+  ])('is refused when %s does not come', async (_what, parts) => {
+    const posthorn = createTestPosthorn()
+    await withSource(posthorn)
+    const { answer, send } = slowly(posthorn)
+    await settled()
+    for (const part of parts) await send(part)
+    await posthorn.clock.advance('30s')
+    const response = await answer
+    expect([response.status, response.headers.get('connection')]).toEqual([408, 'close'])
+    expect((await posthorn.status()).inbound_failed_requests).toBe(1)
+    expect(await eventsOf(posthorn)).toHaveLength(0)
+  })
+
+  test('may take as long as the host says', async () => {
+    const posthorn = createTestPosthorn({ gateway: { bodyTimeoutMs: 1000 } })
+    await withSource(posthorn)
+    const { answer, send } = slowly(posthorn)
+    await send('{')
+    await posthorn.clock.advance('1s')
+    expect((await answer).status).toBe(408)
+  })
+
+  test('takes part in the bytes of all, and other workspaces still find room', async () => {
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const mebibyte = 1024 * 1024
+    const posthorn = createTestPosthorn({ gateway: { maxBodyBytes: 64 * mebibyte }, logger })
+    await posthorn.workspaces.create({ id: 'quiet' })
+    for (const path of ['/a', '/b']) await withSource(posthorn, { config: { http: { path } } })
+    await posthorn.sources.create('quiet', { config: { http: { path: '/quiet' } } })
+    const part = ' '.repeat(mebibyte)
+    const statuses: number[] = []
+    const open: { end(): void }[] = []
+    const hold = async (path: string) => {
+      const request = slowly(posthorn, path)
+      open.push(request)
+      void request.answer.then(({ status }) => statuses.push(status))
+      await request.send(part)
+    }
+    for (let i = 0; i < 110; i++) await hold('/a')
+    const ofOne = 110 - statuses.length
+    expect(statuses.every((status) => status === 503)).toBe(true)
+    expect(ofOne).toBeGreaterThan(80)
+    expect(ofOne).toBeLessThanOrEqual(96) // three quarters of 128 MiB
+    for (let i = 0; i < 20; i++) await hold('/b')
+    const ofBoth = 130 - statuses.length
+    expect(ofBoth).toBeGreaterThan(ofOne) // a second source finds room,
+    expect(ofBoth).toBeLessThanOrEqual(96) // but both together get what one workspace gets
+    expect((await post(posthorn, body, '/quiet')).status).toBe(200)
+
+    for (const request of open) request.end()
+    await settled()
+    expect((await post(posthorn, body, '/a')).status).toBe(200)
+    const again = slowly(posthorn, '/a')
+    for (let i = 0; i < 60; i++) await again.send(part) // what was held is free again
+    await again.send(body)
+    again.end()
+    expect((await again.answer).status).toBe(200)
+  })
+})
+
+test('requests that wait for storage are shared by workspaces', async () => {
+  const store = memory()
+  let open = () => {}
+  const gate = new Promise<void>((resolve) => (open = resolve))
+  const ingest: typeof store.events.ingest = async (entries, options) => {
+    await gate
+    return await store.events.ingest(entries, options)
+  }
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const storage = { ...store, events: { ...store.events, ingest } }
+  const posthorn = createTestPosthorn({ storage, gateway: { maxPending: 40 }, logger })
+  await posthorn.workspaces.create({ id: 'quiet' })
+  await withSource(posthorn)
+  await posthorn.sources.create('quiet', { config: { http: { path: '/quiet' } } })
+  const body = '{"event_type":"x","data":{}}'
+  const greedy = Array.from({ length: 60 }, () => post(posthorn, body))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const quiet = Array.from({ length: 3 }, () => post(posthorn, body, '/quiet'))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  open()
+  expect((await Promise.all(quiet)).map(({ status }) => status)).toEqual([200, 200, 200])
+  const taken = (await Promise.all(greedy)).filter(({ status }) => status === 200).length
+  expect(taken).toBeGreaterThanOrEqual(25)
+  expect(taken).toBeLessThanOrEqual(30)
+})
+
 function unavailable(): PosthornError {
   return new PosthornError('unavailable', 'the storage is down')
 }

@@ -4,22 +4,13 @@
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-import { build } from 'esbuild'
+import { bundle } from '../support/bundle.js'
 
 const here = fileURLToPath(new URL('.', import.meta.url))
 
 for (const name of ['suite', 'beside-ajv']) {
   const outfile = `${here}.build/${name}.js`
-  await build({
-    entryPoints: [`${here}${name}.ts`],
-    outfile,
-    bundle: true,
-    platform: 'node',
-    format: 'esm',
-    target: 'es2023',
-    packages: 'external',
-    logLevel: 'warning',
-  })
+  await bundle(`${here}${name}.ts`, outfile)
   const { status } = spawnSync(process.execPath, [outfile], { stdio: 'inherit' })
   if (status !== 0) process.exitCode = 1
 }

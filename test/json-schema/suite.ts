@@ -3,8 +3,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 
+import { RE2JS } from 're2js'
+
 import { metaSchemas } from '../../src/plugins/event-validation/meta/index.ts'
-import { loadPatterns } from '../../src/plugins/event-validation/pattern.ts'
+import { patternCompiler } from '../../src/plugins/event-validation/pattern.ts'
 import { dialects, type Document, type Schema, type Version } from '../../src/plugins/event-validation/schema.ts'
 import { readSchema } from '../../src/plugins/event-validation/validator.ts'
 
@@ -27,7 +29,7 @@ const floors: readonly (readonly [directory: string, version: Version, percent: 
 ]
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 const read = (path: string): unknown => JSON.parse(readFileSync(path, 'utf8'))
-const patterns = await loadPatterns()
+const patterns = patternCompiler(RE2JS)
 
 /** The documents that the suite serves from a host, with the address of each as its id. */
 function remotes(drafts: string, version: Version): readonly Document[] {

@@ -207,6 +207,22 @@ describe('connect-auth takes what the providers document', () => {
     }
   })
 
+  test('standard-webhooks: the header names of Svix are read where the own ones are missing', async () => {
+    const headers = Object.fromEntries(
+      Object.entries(standard(seconds)).map(([name, value]) => [name.replace('webhook-', 'svix-'), value]),
+    )
+    for (const provider of ['standard-webhooks', 'openai']) {
+      expect(await passes(provider, { secret: whsec }, headers, body)).toBe(true)
+      expect(await passes(provider, { secret: whsec }, headers, `${body} `)).toBe(false)
+    }
+  })
+
+  test('standard-webhooks: a whsec_ secret is stored with its padding', () => {
+    const padded = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+    const unpadded = { provider: 'openai', provider_config: { secret: padded.replace(/=+$/, '') } }
+    expect(written(connectAuth, unpadded)).toMatchObject({ provider_config: { secret: padded } })
+  })
+
   test('standard-webhooks: any of several signatures, whatever versions stand beside', async () => {
     const headers = standard(seconds)
     const signatures = ['v1a,AAAA', `v1,${'A'.repeat(43)}=`, headers['webhook-signature'], 'v2,anything']

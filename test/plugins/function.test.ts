@@ -207,6 +207,53 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     expect(lines.at(-1)).toHaveLength('info: '.length + 1000)
   })
 
+  test('a line of the log is one line, and tells whose it is', async () => {
+    const lines: unknown[] = []
+    const write = (text: string, details?: object) => void lines.push([text, details])
+    const log: Logger = { debug: write, info: write, warn: write, error: write }
+    const made = await plugin.prepare(
+      { function: String.raw`function handle() { console.log('a\n2030 AUDIT\u001b[2J\u2028\u202ex') }` },
+      platform,
+      { id: 'row' },
+    )
+    prepared.push(made)
+    await made.inbound!(request, inboundContext(log))
+    await made.outbound!(delivery, outboundContext(log))
+    const whose = { workspace_id: 'default', plugin: 'function', plugin_id: 'row' }
+    expect(lines).toEqual([
+      ['a 2030 AUDIT [2J x', { ...whose, source_id: 's' }],
+      ['a 2030 AUDIT [2J x', { ...whose, endpoint_id: 'p' }],
+    ])
+  })
+
+  test('hands over bytes of 0 to 255, at most 1 MiB, and null as the empty text where it compares', async () => {
+    const setup = 'const { encode, hmac, timingSafeEqual } = webhookx.utils'
+    expect(
+      await valueOf(
+        "[timingSafeEqual(null, 'abc'), timingSafeEqual(null, ''), timingSafeEqual(undefined, null)]",
+        setup,
+      ),
+    ).toEqual([false, true, true])
+    for (const wrong of ['[256]', '[-1]', '[0.5]', "['1']", '[NaN]']) {
+      await expect(valueOf(`encode('hex', ${wrong})`, setup)).rejects.toThrow('integer of 0 to 255')
+    }
+    for (const large of ['new Uint8Array(1048577)', 'new ArrayBuffer(1048577)', 'Array(1048577)']) {
+      await expect(valueOf(`hmac('MD5', 'k', ${large})`, setup)).rejects.toThrow('at most 1 MiB')
+    }
+    expect(await valueOf("encode('hex', new Uint8Array(65536)).length", setup)).toBe(2 ** 17)
+  })
+
+  test('what it redefines is not what the host uses', async () => {
+    expect(
+      await valueOf(
+        "webhookx.utils.encode('hex', [1])",
+        `Array.from = () => ({ length: 2e9 }); Array.isArray = () => true; String.prototype.toLowerCase = () => 'crc'
+        Object.defineProperty(ArrayBuffer.prototype, 'byteLength', { get: () => 2e9 })
+        Object.defineProperty(Object.getPrototypeOf(Uint8Array.prototype), 'buffer', { get: () => ({ byteLength: 2e9 }) })`,
+      ),
+    ).toBe('01')
+  })
+
   test('changes a delivery', async () => {
     const changed = await outbound(
       `function handle() {
@@ -417,13 +464,19 @@ describe('threads', () => {
   })
 
   test('a missing package is told with the command that installs it', async () => {
-    const starting = nodePlatform.thread!({ text: '', modules: ['quickjs-emscripten-core', 'no-such-package'] })
+    const starting = nodePlatform.thread!({
+      text: '',
+      modules: ['quickjs-emscripten-core', 'no-such-package'],
+      heapBytes: 1,
+    })
     await expect(starting).rejects.toThrow(
       'no-such-package is missing: npm install quickjs-emscripten-core no-such-package',
     )
   })
 
   test('a script that cannot start is told', async () => {
-    await expect(nodePlatform.thread!({ text: '() => { throw new Error("no") }', modules: [] })).rejects.toThrow('no')
+    await expect(
+      nodePlatform.thread!({ text: '() => { throw new Error("no") }', modules: [], heapBytes: 2 ** 25 }),
+    ).rejects.toThrow('no')
   })
 })

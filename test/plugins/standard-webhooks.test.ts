@@ -115,6 +115,15 @@ describe('standard-webhooks', () => {
     expect(await refusal(standardWebhooks, { secrets: [hmacSecret(24), hmacSecret(64)] })).toBeNull()
   })
 
+  test('stores an unpadded HMAC secret with its padding, which libraries of other languages need', () => {
+    for (const length of [24, 25, 26, 32]) {
+      const padded = hmacSecret(length)
+      expect(written(standardWebhooks, { secrets: [padded.replace(/=+$/, ''), padded, whsk] })).toMatchObject({
+        secrets: [padded, padded, whsk],
+      })
+    }
+  })
+
   test('refuses a seed whose public key is another, for no receiver could verify its signatures', async () => {
     const seed = Buffer.from(whsk.slice('whsk_'.length), 'base64').subarray(0, 32)
     const wrong = `whsk_${Buffer.concat([seed, seed]).toString('base64')}`

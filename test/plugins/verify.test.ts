@@ -60,7 +60,7 @@ describe('verifyWebhook', () => {
 
   test('verifies the signature of webhookx-signature', async () => {
     expect(await verifyWebhook({ headers: await webhookx(text), body }, text, { now })).toEqual(payload)
-    expect(await failure({ headers: await webhookx('other'), body }, text)).toBe('mismatch')
+    expect(await failure({ headers: await webhookx('another secret of 23 b'), body }, text)).toBe('mismatch')
   })
 
   test('keys rotate: an old and a new one on either side', async () => {
@@ -68,7 +68,9 @@ describe('verifyWebhook', () => {
     expect(await verifyWebhook({ headers: await standard(whsec, otherWhsec), body }, otherWhsec, { now })).toEqual(
       payload,
     )
-    expect(await verifyWebhook({ headers: await webhookx(text), body }, ['newer', text], { now })).toEqual(payload)
+    expect(
+      await verifyWebhook({ headers: await webhookx(text), body }, ['a newer secret of 25 byte', text], { now }),
+    ).toEqual(payload)
   })
 
   test('schemes change: with secrets of both, either is taken', async () => {
@@ -143,8 +145,9 @@ describe('verifyWebhook', () => {
       { 'webhook-timestamp': 'soon' },
       { 'webhook-timestamp': [seconds, seconds] },
       { 'webhook-id': 'evt 1' },
+      { 'webhook-signature': signature.replace('v1,', 'v2,') },
     ]) {
-      expect(await failure({ headers: { ...headers, ...change }, body }, whsec)).toBe('malformed')
+      expect(await failure({ headers: { ...headers, ...change }, body }, whsec)).toBe('malformed_header')
     }
     expect(await failure({ headers: { ...headers, 'webhook-signature': signature.slice(0, -1) }, body }, whsec)).toBe(
       'mismatch',
@@ -154,7 +157,7 @@ describe('verifyWebhook', () => {
     )
     const ours = await webhookx(text)
     for (const wrong of ['', 'v1=', 'v1=00', `v2=${'0'.repeat(64)}`, `${ours['webhookx-signature']}0`]) {
-      expect(await failure({ headers: { ...ours, 'webhookx-signature': wrong }, body }, text)).toBe('malformed')
+      expect(await failure({ headers: { ...ours, 'webhookx-signature': wrong }, body }, text)).toBe('malformed_header')
     }
   })
 
@@ -163,12 +166,75 @@ describe('verifyWebhook', () => {
     expect(await failure({ headers, body: 'a=b' }, whsec)).toBe('malformed')
   })
 
-  test.each([[[]], [''], ['whsec_!'], ['whpk_AAAA'], [whsk]])(
-    'tells a mistake of the receiver: the secret %j',
-    async (secrets) => {
-      expect(await failure({ headers: await standard(whsec), body }, secrets)).toBe('invalid_secret')
-    },
-  )
+  test('answers the bytes of a signed body, whatever they are, when it is not to be parsed', async () => {
+    const { headers } = await sent(standardWebhooks, { secrets: [whsec] }, 'a=b')
+    const bytes = await verifyWebhook({ headers, body: 'a=b' }, whsec, { now, parse: false })
+    expect(new TextDecoder().decode(bytes)).toBe('a=b')
+    expect(await failure({ headers, body: 'a=c' }, whsec, { parse: false })).toBe('mismatch')
+  })
+
+  test('reads the headers of Svix where those of Standard Webhooks are missing', async () => {
+    const signed = Object.entries(await standard(whsec))
+    const headers = Object.fromEntries(signed.map(([name, value]) => [name.replace('webhook-', 'svix-'), value]))
+    expect(Object.keys(headers)).toContain('svix-signature')
+    expect(await verifyWebhook({ headers, body }, whsec, { now })).toEqual(payload)
+    expect(await verifyWebhook({ headers, body }, [whsec, text], { now })).toEqual(payload)
+    expect(await failure({ headers, body: `${body} ` }, whsec)).toBe('mismatch')
+    const both = { ...headers, 'webhook-signature': 'v1,AAAA' }
+    expect(await failure({ headers: both, body }, whsec)).toBe('mismatch')
+  })
+
+  test('options that would let every signature pass are refused', async () => {
+    const headers = await standard(whsec)
+    for (const options of [
+      { toleranceSeconds: Number.NaN },
+      { toleranceSeconds: Infinity },
+      { toleranceSeconds: -1 },
+      { toleranceSeconds: '300' },
+      { toleranceSeconds: null },
+      { now: Number.NaN },
+      { now: '1' },
+      { now: new Date(now) },
+      { parse: 'no' },
+    ]) {
+      expect(await failure({ headers, body }, whsec, options as VerifyOptions), JSON.stringify(options)).toBe(
+        'invalid_options',
+      )
+    }
+  })
+
+  test('the key of a secret has at least 16 bytes', async () => {
+    const hmacKey = (length: number) => `whsec_${Buffer.alloc(length, 7).toString('base64')}`
+    const headers = await standard(whsec)
+    expect(await failure({ headers, body }, [hmacKey(16), whsec])).toBe('verified')
+    expect(await failure({ headers, body }, [hmacKey(15), whsec])).toBe('invalid_secret')
+    expect(await failure({ headers: await webhookx('x'.repeat(16)), body }, 'x'.repeat(16))).toBe('verified')
+    expect(await failure({ headers: await webhookx('x'.repeat(15)), body }, 'x'.repeat(15))).toBe('invalid_secret')
+    expect(await failure({ headers: await webhookx('ö'.repeat(8)), body }, 'ö'.repeat(8))).toBe('verified')
+  })
+
+  test('an unpadded secret is taken, padded or not', async () => {
+    const padded = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
+    expect(padded).toMatch(/=$/)
+    expect(await verifyWebhook({ headers: await standard(padded), body }, padded.replace(/=+$/, ''), { now })).toEqual(
+      payload,
+    )
+  })
+
+  test.each([
+    [[]],
+    [''],
+    ['whsec_!'],
+    ['whpk_AAAA'],
+    [whsk],
+    [undefined as unknown as string],
+    [[undefined as unknown as string]],
+    [` ${whsec}`],
+    [`${whsec}\n`],
+    [`${text} `],
+  ])('tells a mistake of the receiver: the secret %j', async (secrets) => {
+    expect(await failure({ headers: await standard(whsec), body }, secrets)).toBe('invalid_secret')
+  })
 
   test('refuses a body that was parsed before', async () => {
     const received = { headers: await standard(whsec), body: payload } as unknown as Received

@@ -18,6 +18,7 @@ import {
   withDefault,
 } from '../../src/schema/leaf.ts'
 import { check, parse } from '../../src/schema/parse.ts'
+import { type FieldError, type FieldErrors, invalid, type PosthornError } from '../../src/errors.ts'
 
 const reasons = (schema: v.GenericSchema, input: unknown) => {
   const result = check(schema, input)
@@ -54,6 +55,72 @@ describe('a leaf tells what is wrong in the words of the API', () => {
   ])('%s', (_, schema, input, reason) => {
     expect(reasons(schema, input)).toEqual(reason)
   })
+})
+
+test('a list that is too long is told so and not looked into', () => {
+  let looked = 0
+  const item = text({ rule: () => (looked++, 'never') })
+  expect(reasons(object({ a: list(item, { max: 2 }) }), { a: ['x', 'y', 'z'] })).toEqual({
+    a: 'maximum number of items is 2',
+  })
+  expect(looked).toBe(0)
+  expect(reasons(list(text(), { max: 2 }), ['x', 'y'])).toBeNull()
+})
+
+describe('an error tells a hundred reasons, and how many others there are', () => {
+  const refused = (schema: v.GenericSchema, input: unknown) => {
+    try {
+      parse(schema, input)
+    } catch (error) {
+      return error as PosthornError
+    }
+    throw new Error('it was taken')
+  }
+  const counted = ({ fields, more }: PosthornError) => {
+    const count = (error: FieldError | undefined): number =>
+      typeof error === 'string' ? 1 : Object.values(error ?? {}).reduce<number>((sum, item) => sum + count(item), 0)
+    return [count(fields), more]
+  }
+  const many = (length: number) => Array.from({ length }, (_, i) => (i === 0 ? 1 : 'x'))
+  const deep = object({ a: list(object({ b: list(integer()) })), c: integer() })
+
+  test('of a list', () => {
+    const schema = object({ a: list(integer()) })
+    expect(counted(refused(schema, { a: many(101) }))).toEqual([100, undefined])
+    expect(counted(refused(schema, { a: many(102) }))).toEqual([100, 1])
+    expect(counted(refused(schema, { a: many(200_001) }))).toEqual([100, 199_900])
+    expect(refused(schema, { a: many(1000) }).fields).toEqual({
+      a: [null, ...Array.from({ length: 100 }, () => 'value must be an integer')],
+    })
+  })
+
+  test('of lists in lists, in the order of the document', () => {
+    const error = refused(deep, { a: [{ b: many(61) }, { b: many(1) }, { b: many(1001) }, { b: many(3) }], c: 'x' })
+    expect(counted(error)).toEqual([100, 963])
+    expect(error.fields).toMatchObject({ a: [expect.anything(), null, { b: { length: 41 } }] })
+    expect(error.fields).not.toHaveProperty('c')
+  })
+
+  test('of objects with keys of any kind', () => {
+    const keys = Object.fromEntries(Array.from({ length: 5000 }, (_, i) => [`k${i}`, 1]))
+    expect(counted(refused(closedObject({}), keys))).toEqual([100, 4900])
+    expect(counted(refused(object({ a: dictionary(() => null) }), { a: keys }))).toEqual([100, 4900])
+  })
+
+  test('of bodies that were checked in parts', () => {
+    const part = check(object({ a: list(integer()) }), { a: many(91) })
+    const fields = part.ok ? {} : (part.fields as FieldErrors)
+    expect(counted(invalid({ x: fields, y: fields }))).toEqual([100, 80])
+    const whole = check(object({ a: list(integer()) }), { a: many(301) })
+    expect(counted(invalid({ x: whole.ok ? {} : (whole.fields as FieldErrors), y: fields }))).toEqual([100, 290])
+  })
+})
+
+test('a dictionary has as many entries and characters as it may', () => {
+  const bounded = dictionary(() => null, { max: 2, maxLength: 8 })
+  expect(reasons(bounded, { ab: 'cd', e: 'fgh' })).toBeNull()
+  expect(reasons(bounded, { a: '', b: '', c: '' })).toBe('maximum number of properties is 2')
+  expect(reasons(bounded, { ab: 'cd', e: 'fghi' })).toBe('maximum length of all names and values is 8')
 })
 
 test('the reasons of an array stand at their places, with null for what is good', () => {

@@ -144,8 +144,13 @@ describe('an endpoint that got the event is explained:', () => {
   })
 
   test('due later than a date can say', async () => {
-    const posthorn = createTestPosthorn()
-    await withEndpoint(posthorn, { retry: { config: { attempts: [Number.MAX_SAFE_INTEGER] } } })
+    const storage = memory()
+    const posthorn = createTestPosthorn({ storage })
+    await withEndpoint(posthorn)
+    // As it was written before tries were bounded.
+    const [found] = (await storage.configuration('default'))!.endpoints
+    const retry = { strategy: 'fixed', config: { attempts: [Number.MAX_SAFE_INTEGER] } } as const
+    await storage.endpoints.update('default', { ...found!.row, retry }, found!.revision)
     const { id } = await publish(posthorn)
     expect((await explained(posthorn, id)).reason).toBe(`attempt 1 is due at ${Number.MAX_SAFE_INTEGER}`)
   })

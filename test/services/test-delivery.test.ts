@@ -99,6 +99,15 @@ describe('a test delivery', () => {
     expect((await post(posthorn, '/endpoints/shop/test')).status).toBe(200)
   })
 
+  test.each(['[1, 2.0]', 'null', '"text"', '0'])('may hold any JSON value: %s', async (data) => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn)
+    expect((await post(posthorn, '/endpoints/shop/test', `{"data":${data}}`)).status).toBe(200)
+    expect(posthorn.deliveries[0]).toMatchObject({ body: data })
+    await posthorn.endpoints.test('default', 'shop', { data: JSON.parse(data) })
+    expect(posthorn.deliveries[1]).toMatchObject({ body: JSON.stringify(JSON.parse(data)) })
+  })
+
   test('of what is not there, or with what is no event, is refused', async () => {
     const posthorn = createTestPosthorn()
     await withEndpoint(posthorn)
@@ -106,8 +115,14 @@ describe('a test delivery', () => {
     await expect(posthorn.endpoints.test('default', '\0')).rejects.toMatchObject({ code: 'not_found' })
     expect(await post(posthorn, '/endpoints/shop/test', '{"event_type":"","data":[]}')).toMatchObject({
       status: 400,
-      body: { error: { fields: { event_type: 'minimum string length is 1', data: 'value must be an object' } } },
+      body: { error: { fields: { event_type: 'minimum string length is 1' } } },
     })
+    for (const body of ['null', '[]', '5', '"text"', 'false']) {
+      const { status, body: answer } = await post(posthorn, '/endpoints/shop/test', body)
+      const message = body === 'null' ? 'Value is not nullable' : 'value must be an object'
+      expect([status, answer], body).toEqual([400, { message }])
+      await expect(posthorn.endpoints.test('default', 'shop', JSON.parse(body))).rejects.toMatchObject({ message })
+    }
     expect(posthorn.deliveries).toHaveLength(0)
   })
 })

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { engineClock } from '../../src/clock.ts'
 import type { Claim } from '../../src/contracts/queue.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
-import { type Slots, slots } from '../../src/worker/slots.ts'
+import { Slots } from '../../src/worker/slots.ts'
 import { type Cause, wakeup } from '../../src/worker/wakeup.ts'
 
 const log = { debug() {}, info() {}, warn() {}, error() {} }
@@ -13,17 +13,17 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
   const clock = engineClock(fake, async () => 0, log)
   const causes: Cause[] = []
   const wake = wakeup(clock)
-  const slot = slots(settings, clock, { ...wake, wake: (cause) => void causes.push(cause) })
+  const slot = new Slots(settings, clock, { ...wake, wake: (cause) => void causes.push(cause) })
   let made = 0
   const claims = (count: number, group: string, workspace = 'w'): Claim[] =>
     Array.from({ length: count }, () => ({ id: `j${++made}`, workspace, group, due_at: 0, token: 't' }))
   const ask = () => slot.request({ paced: false, leaveOut: [] })
-  const take = (...taken: Claim[]) => slot.taken(taken, ask()).taken
+  const take = (...taken: Claim[]) => slot.taken(taken, ask()).admitted
   /** An endpoint that has answered once. */
   const proven = (group: string, workspace = 'w') => {
     for (const one of take(...claims(1, group, workspace))) {
       slot.freed(one, false)
-      slot.letGo()
+      slot.holdEnded()
     }
     causes.length = 0
   }
@@ -32,7 +32,7 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
 
 const end = (slot: Slots, claim: Claim, slow: boolean | null = false): void => {
   slot.freed(claim, slow)
-  slot.letGo()
+  slot.holdEnded()
 }
 
 describe('what a claim is told', () => {
@@ -74,7 +74,7 @@ describe('what a claim is told', () => {
     proven('a')
     for (let round = 0; round < 2; round++) for (const one of take(...claims(4, 'a'))) slot.freed(one, false)
     expect(slot.mayClaim()).toBe(0)
-    slot.letGo()
+    slot.holdEnded()
     expect(slot.mayClaim()).toBe(1)
   })
 })
@@ -139,7 +139,7 @@ describe('a wake-up', () => {
     proven('a')
     for (let round = 0; round < 2; round++) for (const one of take(...claims(1, 'a'))) slot.freed(one, false)
     causes.length = 0
-    slot.letGo()
+    slot.holdEnded()
     expect(causes).toEqual(['freed'])
   })
 
@@ -190,7 +190,7 @@ describe('slow endpoints', () => {
     const names = [...Array.from({ length: 10 }, (_, i) => ['v', `v${i}`] as const), ['w', 'w0'] as const]
     const before = ask()
     for (const [workspace, name] of names) {
-      for (const one of slot.taken(claims(1, name, workspace), before).taken) end(slot, one, true)
+      for (const one of slot.taken(claims(1, name, workspace), before).admitted) end(slot, one, true)
     }
     const tried: string[] = []
     for (let turn = 0; turn < 3; turn++) {

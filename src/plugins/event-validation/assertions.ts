@@ -1,9 +1,9 @@
 import { textLength } from '../../schema/leaf.ts'
 import { canonical } from './canonical.ts'
-import { numberFormats } from './format.ts'
+import { numberFormats, type TextFormat } from './format.ts'
 import type { Pattern } from './pattern.ts'
 import { isDocument, type Dialect } from './schema.ts'
-import { entriesOf, every, refuse, spend, type Work } from './work.ts'
+import { type Budget, entriesOf, every, refuse, spend, type Work } from './work.ts'
 
 /** Looks at one value for one keyword; tells and answers false when it refuses it. */
 type Assertion = (value: unknown, work: Work) => boolean
@@ -11,7 +11,9 @@ type Assertion = (value: unknown, work: Work) => boolean
 export interface AssertionTools {
   readonly dialect: Dialect
   readonly pattern: (source: string) => Pattern
-  readonly formats: Readonly<Record<string, (text: string) => boolean>>
+  readonly formats: Readonly<Record<string, TextFormat>>
+  /** Of the making of the schema. */
+  readonly budget: Budget
 }
 
 type AssertionMaker = (argument: unknown, tools: AssertionTools) => Assertion | null
@@ -28,18 +30,20 @@ export const assertions: Readonly<Record<string, AssertionMaker>> = {
       return refuse(work, reason)
     }
   },
-  enum(argument) {
+  enum(argument, { budget }) {
     if (!Array.isArray(argument)) return null
-    const allowed = new Set(argument.map((value) => canonical(value)))
+    const allowed = new Set(argument.map((value) => canonical(value, budget)))
     const simple = argument.every((value) => typeof value !== 'object' || value === null)
     return (value, work) => {
       const possible = !simple || typeof value !== 'object' || value === null
       return (possible && allowed.has(canonical(value, work))) || refuse(work, 'value is not one of the allowed values')
     }
   },
-  const(argument) {
-    const only = canonical(argument)
-    return (value, work) => canonical(value, work) === only || refuse(work, 'value is not the allowed value')
+  const(argument, { budget }) {
+    const only = canonical(argument, budget)
+    return (value, work) =>
+      (typeof value === typeof argument && canonical(value, work) === only) ||
+      refuse(work, 'value is not the allowed value')
   },
   multipleOf: ofNumber(isMultiple, 'number must be a multiple of'),
   maximum: ofNumber((value, limit) => value <= limit, 'number must be at most'),
@@ -80,9 +84,9 @@ export const assertions: Readonly<Record<string, AssertionMaker>> = {
     const ofNumber = Object.hasOwn(numberFormats, argument) ? numberFormats[argument] : undefined
     if (ofText === undefined && ofNumber === undefined) return null
     return (value, work) => {
-      if (typeof value === 'string') spend(work, value.length / 16)
+      if (typeof value === 'string') spend(work, value.length / 4)
       const fits =
-        typeof value === 'string' ? ofText?.(value) : typeof value === 'number' ? ofNumber?.(value) : undefined
+        typeof value === 'string' ? ofText?.(value, work) : typeof value === 'number' ? ofNumber?.(value) : undefined
       return fits !== false || refuse(work, `value doesn't match the format "${argument}"`)
     }
   },

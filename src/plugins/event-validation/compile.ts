@@ -2,9 +2,10 @@ import { applicators, type Check, type Seen } from './applicators.ts'
 import { assertions, type AssertionTools } from './assertions.ts'
 import { keywordsOf } from './keywords.ts'
 import type { Library, Place } from './library.ts'
-import type { Pattern } from './pattern.ts'
+import { type Making, spendOn } from './making.ts'
+import type { Pattern, PatternCompiler } from './pattern.ts'
 import { type Document, isDocument, isSchema, type Schema } from './schema.ts'
-import { descend, every, refuse, spend } from './work.ts'
+import { descend, every, refuse, spend, TooMuchWork } from './work.ts'
 
 export interface Compiler {
   check(place: Place): Check
@@ -15,13 +16,16 @@ export interface Problem {
   readonly reason: string
 }
 
-interface CompilerTools extends AssertionTools {
+interface CompilerTools extends Omit<AssertionTools, 'pattern' | 'budget'> {
+  readonly pattern: PatternCompiler
+  readonly making: Making
   /** Whether any schema asks which parts others looked at. */
   readonly tracksSeen: boolean
 }
 
 /** Makes checks of schemas; what cannot be made one, such as an invalid pattern, is told by `report`. */
 export function makeCompiler(library: Library, tools: CompilerTools, report: (problem: Problem) => void): Compiler {
+  const { making } = tools
   const { draft } = tools.dialect
   const known = new Map<Document, Check>()
 
@@ -60,18 +64,20 @@ export function makeCompiler(library: Library, tools: CompilerTools, report: (pr
     // Before 2019-09, what stands beside a reference is ignored.
     if (draft <= 7 && typeof schema.$ref === 'string') return references(schema, place, ['$ref'])
     const dynamic = draft === 2019 ? ['$recursiveRef'] : draft === 2020 ? ['$dynamicRef'] : []
+    spendOn(making, 'size', 20 * (1 + Object.keys(schema).length))
     const keywords = keywordsOf(schema, draft)
 
     function pattern(source: string, ...path: readonly string[]): Pattern {
       try {
-        return tools.pattern(source)
+        return tools.pattern(source, making)
       } catch (thrown) {
+        if (thrown instanceof TooMuchWork) throw thrown
         const reason = `invalid pattern: ${(thrown as Error).message}` // what compilers of patterns throw
         report({ path: [...place.path, ...path], reason })
         return () => true
       }
     }
-    const own = { ...tools, pattern: (source: string) => pattern(source, 'pattern') }
+    const own = { ...tools, budget: making, pattern: (source: string) => pattern(source, 'pattern') }
     const plain = Object.entries(keywords).map(([keyword, argument]) =>
       Object.hasOwn(assertions, keyword) ? assertions[keyword]?.(argument, own) : null,
     )
@@ -103,7 +109,7 @@ export function makeCompiler(library: Library, tools: CompilerTools, report: (pr
       if (typeof text !== 'string') return []
       const target = library.resolve(text, place.base)
       if (target === null) {
-        const reason = `reference ${JSON.stringify(text)} does not resolve inside the schema`
+        const reason = `reference ${JSON.stringify(text.slice(0, 200))} does not resolve inside the schema`
         report({ path: [...place.path, keyword], reason })
         return []
       }
@@ -111,8 +117,10 @@ export function makeCompiler(library: Library, tools: CompilerTools, report: (pr
       const name = keyword === '$recursiveRef' ? '' : target.anchor
       if (keyword === '$ref' || name === null || library.dynamic(target.place.base, name) !== target.place) return usual
       const followed: Check = (value, work, seen) => {
-        spend(work, work.scope.length)
-        const base = work.scope.find((base) => library.dynamic(base, name) !== undefined)
+        const base = work.scope.find((base) => {
+          spend(work, 1 + base.length / 16)
+          return library.dynamic(base, name) !== undefined
+        })
         const found = base === undefined ? undefined : library.dynamic(base, name)
         return (found === undefined ? usual : check(found))(value, work, seen)
       }

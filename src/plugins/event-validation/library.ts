@@ -1,3 +1,4 @@
+import { type Making, spendOn, tooMuch } from './making.ts'
 import { type Dialect, type Document, isDocument, isSchema, type Schema, subschemas } from './schema.ts'
 
 /** A schema with where it stands: the URI of its resource, and the way to it from the root of its document. */
@@ -20,7 +21,10 @@ export interface Library {
   dynamic(base: string, name: string): Place | undefined
 }
 
-export function makeLibrary({ id: idKeyword, draft }: Dialect): Library {
+/** Each level takes one step of the way, or two. */
+const maxDepth = 1000
+
+export function makeLibrary({ id: idKeyword, draft }: Dialect, making: Making): Library {
   const places = new Map<Document, Place>()
   const resources = new Map<string, Place>()
   const anchors = new Map<string, Place>()
@@ -30,9 +34,11 @@ export function makeLibrary({ id: idKeyword, draft }: Dialect): Library {
     if (typeof schema === 'boolean') return { schema, base: outer, path }
     const known = places.get(schema)
     if (known !== undefined) return known
+    spendOn(making, 'size', 10 + 2 * path.length)
+    if (path.length > maxDepth) throw tooMuch(making)
     const id = schema[idKeyword]
     const alone = draft <= 7 && '$ref' in schema
-    const [own, fragment] = typeof id === 'string' && !alone ? splitUri(id, outer) : [outer, '']
+    const [own, fragment] = typeof id === 'string' && !alone ? splitUri(id, outer, making) : [outer, '']
     const place = { schema, base: own, path }
     places.set(schema, place)
     if (own !== outer && !resources.has(own)) resources.set(own, place)
@@ -69,7 +75,7 @@ export function makeLibrary({ id: idKeyword, draft }: Dialect): Library {
       return place
     },
     resolve(reference, base) {
-      const [uri, fragment] = splitUri(reference, base)
+      const [uri, fragment] = splitUri(reference, base, making)
       const root = resources.get(uri)
       if (root === undefined) return null
       if (fragment === '') return { place: root, anchor: null }
@@ -97,7 +103,8 @@ export function makeLibrary({ id: idKeyword, draft }: Dialect): Library {
 }
 
 /** An absolute URI without fragment, and the decoded fragment. What is no URI leads nowhere. */
-function splitUri(reference: string, base: string): readonly [uri: string, fragment: string] {
+function splitUri(reference: string, base: string, making: Making): readonly [uri: string, fragment: string] {
+  spendOn(making, 'references', 20 + (reference.length + base.length) / 2)
   try {
     const url = new URL(reference, base)
     const fragment = decodeURIComponent(url.hash.slice(1))

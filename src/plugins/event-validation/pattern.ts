@@ -1,11 +1,13 @@
-import { PosthornError } from '../../errors.ts'
+import type { RE2JS } from 're2js'
+
+import { type Making, spendOn } from './making.ts'
 import { spend, type Work } from './work.ts'
 
 /** Whether a text holds a match. Its time grows with the text, never faster. */
 export type Pattern = (text: string, work: Work) => boolean
 
 /** Compiles the patterns of schemas. Throws a reason for a person. */
-export type PatternCompiler = (source: string) => Pattern
+export type PatternCompiler = (source: string, making: Making) => Pattern
 
 // Names of general categories that the engine knows by their letters alone.
 const categories: Readonly<Record<string, string>> = {
@@ -26,21 +28,18 @@ const blanks = '\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\
  * A pattern has to be one of ECMA-262, read as Unicode, that can be matched in linear time (RE2): without backreferences
  * and assertions that look around.
  */
-export async function loadPatterns(): Promise<PatternCompiler> {
-  const { RE2JS } = await import('re2js').catch((cause: unknown) => {
-    throw new PosthornError('internal', 'The event-validation plugin needs: npm install re2js', { cause })
-  })
-  const compiled = new Map<string, Pattern>()
-
-  function compile(source: string): Pattern {
+export function patternCompiler(re2: typeof RE2JS): PatternCompiler {
+  return (source, making) => {
+    spendOn(making, 'patterns', syntaxSteps(source))
     try {
-      void new RegExp(source, 'u') // compiled for its syntax, never run
+      void new RegExp(source, 'u') // for its syntax: engines compile a pattern when it first runs
     } catch (cause) {
       throw new Error('not a regular expression of ECMA-262', { cause })
     }
+    spendOn(making, 'patterns', instructionSteps * sizeOf(source))
     let program
     try {
-      program = RE2JS.compile(RE2JS.translateRegExp(translate(source)))
+      program = re2.compile(re2.translateRegExp(translate(source)))
     } catch (cause) {
       throw new Error('not a pattern that can be matched in linear time', { cause })
     }
@@ -50,12 +49,55 @@ export async function loadPatterns(): Promise<PatternCompiler> {
       return program.test(text)
     }
   }
+}
 
-  return (source) => {
-    let pattern = compiled.get(source)
-    if (pattern === undefined) compiled.set(source, (pattern = compile(source)))
-    return pattern
+/** Whether a text is a pattern of ECMA-262. Nothing is compiled for it, and nothing kept. */
+export function isPattern(text: string, work: Work): boolean {
+  spend(work, syntaxSteps(text))
+  try {
+    return new RegExp(text, 'u') instanceof RegExp
+  } catch {
+    return false
   }
+}
+
+/** What it costs to read a pattern: a property of Unicode is a table of ranges that is built anew each time. */
+function syntaxSteps(source: string): number {
+  let steps = 100 + 10 * source.length
+  for (let at = source.indexOf('\\'); at !== -1; at = source.indexOf('\\', at + 2)) {
+    if (source[at + 1] === 'p' || source[at + 1] === 'P') steps += 3000
+  }
+  return steps
+}
+
+/** An instruction of a program takes up to 30 µs to make, and a few hundred bytes. */
+const instructionSteps = 400
+const classSize = 8
+
+/** About how many instructions a pattern becomes, and no fewer: repetitions are written out. */
+function sizeOf(source: string): number {
+  const outer: number[] = []
+  let size = 1
+  let last = 0 // what a repetition would repeat
+  const token = /\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\.|\[\^?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|[\s\S]/gu
+  for (const [text, least, comma, most] of source.matchAll(token)) {
+    if (least !== undefined) {
+      const written = Number(comma === '' || most === '' ? least : most)
+      const times = Math.min(most === '' ? written + 1 : written, 1e6)
+      size += last * Math.max(0, times - 1)
+      last *= Math.max(1, times)
+    } else if (text === '(') {
+      outer.push(size)
+      size = 2
+    } else if (text === ')') {
+      last = size
+      size += outer.pop() ?? 0
+    } else {
+      last = /^(?:\\[pP]|\[)/.test(text) ? classSize + text.length / 8 : 1
+      size += last
+    }
+  }
+  return size + outer.reduce((sum, each) => sum + each, 0)
 }
 
 function translate(source: string): string {

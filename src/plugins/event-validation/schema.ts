@@ -61,7 +61,14 @@ export function* subschemas(schema: Document): Generator<readonly [path: readonl
   }
 }
 
-/** A JSON pointer (RFC 6901). */
+const mostOfPointer = 1000
+
+/** A JSON pointer (RFC 6901), cut where it is very long. */
 export function pointerOf(path: readonly (string | number)[]): string {
-  return path.map((step) => `/${String(step).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
+  let pointer = ''
+  for (const step of path) {
+    pointer += `/${String(step).slice(0, mostOfPointer).replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (pointer.length > mostOfPointer) return `${pointer.slice(0, mostOfPointer)}...`
+  }
+  return pointer
 }

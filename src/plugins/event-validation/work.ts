@@ -1,17 +1,21 @@
-/** Thrown when a document asks for more work than one event may cause. */
+/** Thrown when a document asks for more work than one event may cause, or a schema for more than its making may. */
 export class TooMuchWork extends Error {
-  constructor() {
-    super('the schema asks for too much work on this document')
+  constructor(message = 'the schema asks for too much work on this document') {
+    super(message)
     this.name = 'TooMuchWork'
   }
+}
+
+/** Work that may still be done. */
+export interface Budget {
+  /** A step is about 50 ns. */
+  steps: number
 }
 
 type Entry = readonly [key: string, value: unknown]
 
 /** One validation under way. */
-export interface Work {
-  /** What may still be done. */
-  steps: number
+export interface Work extends Budget {
   depth: number
   /** Resources entered on the way here, outermost first: what dynamic references look through. */
   readonly scope: string[]
@@ -25,7 +29,7 @@ export interface Work {
   quiet: number
 }
 
-// A step is about 50 ns: an event costs about 100 ms at the very most, a few times that on a busy machine.
+// An event costs about 100 ms at the very most, a few times that on a busy machine.
 const maxSteps = 2_000_000
 // Each level takes a few frames of the stack, of which there are about ten thousand.
 const maxDepth = 1500
@@ -37,9 +41,9 @@ export function beginWork(wantsReasons: boolean): Work {
 }
 
 /** Counts work done. */
-export function spend(work: Work, steps: number): void {
-  work.steps -= steps
-  if (work.steps < 0) throw new TooMuchWork()
+export function spend(budget: Budget, steps: number): void {
+  budget.steps -= steps
+  if (budget.steps < 0) throw new TooMuchWork()
 }
 
 /** The entries of an object, paid for. */

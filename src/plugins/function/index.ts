@@ -1,11 +1,14 @@
-import { definePlugin, type Inbound, type Outbound, type PluginKind } from '../../contracts/plugin.ts'
 import type { Logger } from '../../contracts/observer.ts'
-import type { Platform } from '../../contracts/platform.ts'
+import { definePlugin, type Inbound, type Outbound, type PluginKind } from '../../contracts/plugin.ts'
 import { bytesOf } from '../../core/encoding.ts'
+import { oneLine } from '../../core/one-line.ts'
 import { headerProblem } from '../../schema/endpoint.ts'
 import { object, text } from '../../schema/leaf.ts'
-import { ownThreadRunner, type Runner, threadRunner } from './runner.ts'
-import type { Ending, Line, Subject } from './sandbox.ts'
+import { mayAnswerWith } from './exit-headers.ts'
+import { runnerOf } from '../pool/shared.ts'
+import { unavailable } from '../unavailable.ts'
+import type { Ending, Line, Subject } from './ending.ts'
+import { ownThreadRunner, processRunner, type Runner } from './runner.ts'
 
 export interface FunctionOptions {
   /**
@@ -21,81 +24,62 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
  * Lets a source or an endpoint run JavaScript of its own: `handle()`, in a sandbox that sees the request and nothing else.
- * 32 MiB and 1 s in a thread on Node, Deno and Bun, 50 ms in the request's own thread elsewhere. Needs the packages
+ * 32 MiB and 1 s in a process of its own on Node, Deno and Bun, 50 ms in the request's own thread elsewhere. Needs the packages
  * `quickjs-emscripten-core` and `@jitl/quickjs-wasmfile-release-sync`.
  */
 export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ readonly function: string }> {
-  let shared: { readonly runner: Runner; users: number } | undefined
-
-  /** All functions share the threads; they are let go when no function is prepared any more. */
-  function open(platform: Platform): Runner {
-    shared ??= {
-      runner: platform.thread === undefined ? ownThreadRunner(wasm) : threadRunner(platform.thread),
-      users: 0,
-    }
-    const mine = shared
-    mine.users++
-    let closed = false
-    return {
-      load: () => mine.runner.load(),
-      run: (...call) => mine.runner.run(...call),
-      close() {
-        if (closed) return
-        closed = true
-        if (--mine.users > 0) return
-        mine.runner.close()
-        if (shared === mine) shared = undefined
-      },
-    }
-  }
+  const runners = runnerOf<Runner>(({ thread }) =>
+    thread === undefined ? ownThreadRunner(wasm) : processRunner(thread),
+  )
 
   return definePlugin({
     name: 'function',
     sides: ['inbound', 'outbound'],
     config: object({ function: text({ min: 1, max: maxLength }) }),
 
-    async load(platform) {
-      const runner = open(platform)
-      try {
-        await runner.load()
-      } finally {
-        runner.close()
-      }
-    },
+    load: (platform) => runners.use(platform, (runner) => runner.load()),
 
-    async verify({ function: source }, platform) {
-      const runner = open(platform)
-      try {
-        const ending = await runner.run({}, { source, subject: null })
+    verify: ({ function: source }, platform, workspaceId = '') =>
+      runners.use(platform, async (runner) => {
+        const whose = { script: {}, tenant: { workspace: workspaceId, owner: '' } }
+        const ending = await runner.run(whose, { source, subject: null })
         if (ending === 'busy') return { function: 'could not be checked: too many functions are running' }
         if (ending.kind === 'syntax') return { function: ending.message }
         return ending.kind === 'exceeded' ? { function: `exceeds the ${ending.limit} limit of its check` } : null
-      } finally {
-        runner.close()
-      }
-    },
+      }),
 
-    prepare({ function: source }, platform) {
-      const runner = open(platform)
+    prepare({ function: source }, platform, row) {
+      const runner = runners.open(platform)
       const script = {}
 
-      async function run(subject: Subject, log: Logger, signal: AbortSignal): Promise<Ending | 'busy'> {
-        const ending = await runner.run(script, { source, subject }, signal)
-        if (ending !== 'busy' && 'lines' in ending) tell(log, ending.lines)
+      async function run(subject: Subject, about: About): Promise<Ending | 'busy'> {
+        const { workspaceId, owner, log, signal } = about
+        const tenant = { workspace: workspaceId, owner: Object.values(owner)[0] ?? '' }
+        const ending = await runner.run({ script, tenant, signal }, { source, subject })
+        if (ending !== 'busy' && 'lines' in ending && ending.lines.length > 0) {
+          const plugin = { plugin: 'function', ...(row === undefined ? {} : { plugin_id: row.id }) }
+          tell(log, ending.lines, { workspace_id: workspaceId, ...owner, ...plugin })
+        }
         return ending
       }
 
       return {
-        async inbound(request, { log, signal }) {
-          const ending = await run(inboundSubject(request), log, signal)
-          if (ending === 'busy') return busy()
-          if (ending.kind === 'exit') return exitResponse(ending)
+        async inbound(request, { log, signal, workspaceId, source }) {
+          const ending = await run(inboundSubject(request), {
+            workspaceId,
+            owner: { source_id: source.id },
+            log,
+            signal,
+          })
+          if (ending === 'busy') return unavailable()
+          if (ending.kind === 'exit') return exitResponse(ending, log)
           if (ending.kind !== 'done') throw failure(ending)
           return ending.body === undefined ? request : { ...request, body: bytesOf(ending.body) }
         },
 
-        async outbound(request, { log, signal }) {
-          const ending = await run(outboundSubject(request), log, signal)
+        async outbound(request, { log, signal, workspaceId, endpoint }) {
+          const owner = { endpoint_id: endpoint.id }
+          const ending = await run(outboundSubject(request), { workspaceId, owner, log, signal })
           if (ending === 'busy') throw new Error('too many functions are running')
           if (ending.kind === 'exit') throw new Error('the function called exit')
           if (ending.kind !== 'done') throw failure(ending)
@@ -113,6 +97,13 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
   })
 }
 
+interface About {
+  readonly workspaceId: string
+  readonly owner: { readonly source_id: string } | { readonly endpoint_id: string }
+  readonly log: Logger
+  readonly signal: AbortSignal
+}
+
 function inboundSubject({ method, url, path, headers, body }: Inbound): Subject {
   const host = headers.get('host') ?? url.host
   return { side: 'inbound', host, method, path, headers: Object.fromEntries(headers), body: decoder.decode(body) }
@@ -123,22 +114,19 @@ function outboundSubject({ method, url, headers, body }: Outbound): Subject {
   return { side: 'outbound', host, method, path: pathname, headers, body }
 }
 
-function exitResponse({ status, headers, body, json }: Extract<Ending, { kind: 'exit' }>): Response {
+function exitResponse({ status, headers, body, json }: Extract<Ending, { kind: 'exit' }>, log: Logger): Response {
   if (!Number.isInteger(status) || status < 200 || status > 599) throw new Error('exit: the status is 200 to 599')
+  const dropped: string[] = []
   const answer = new Headers(json ? { 'content-type': 'application/json; charset=utf-8' } : {})
   for (const [name, value] of Object.entries(headers)) {
     const problem = headerProblem(name, value)
     if (problem !== null) throw new Error(`exit: header ${JSON.stringify(name.slice(0, 100))}: ${problem}`)
-    answer.set(name, value)
+    if (mayAnswerWith(name, status)) answer.set(name, value)
+    else dropped.push(name.slice(0, 100))
   }
+  if (dropped.length > 0)
+    log.warn(`exit: left out headers that no function may set: ${dropped.slice(0, 20).join(', ')}`)
   return new Response([204, 205, 304].includes(status) ? null : body, { status, headers: answer })
-}
-
-function busy(): Response {
-  return new Response('{"message":"service unavailable"}', {
-    status: 503,
-    headers: { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' },
-  })
 }
 
 function failure(ending: Exclude<Ending, { kind: 'done' | 'exit' }>): Error {
@@ -146,6 +134,6 @@ function failure(ending: Exclude<Ending, { kind: 'done' | 'exit' }>): Error {
   return new Error(ending.message)
 }
 
-function tell(log: Logger, lines: readonly Line[]): void {
-  for (const { level, text } of lines) log[level](text)
+function tell(log: Logger, lines: readonly Line[], details: Readonly<Record<string, string>>): void {
+  for (const { level, text } of lines) log[level](oneLine(text), details)
 }

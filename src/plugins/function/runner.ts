@@ -4,39 +4,53 @@ import { sha256, sha512 } from '@noble/hashes/sha2.js'
 
 import type { HashName, Platform, ThreadScript } from '../../contracts/platform.ts'
 import { PosthornError } from '../../errors.ts'
-import { makePool } from './pool.ts'
-import { type Ending, makeSandbox, type Run, type Sandbox } from './sandbox.ts'
+import { makePool, type Tenant } from '../pool/pool.ts'
+import { type Ending, endingOf, type Run } from './ending.ts'
+import program from './program.ts?text'
+import type { Sandbox } from './sandbox.ts'
 
-/** Runs functions one way or the other. `script` is who runs: those that proved slow never hold all threads. */
+/** Whose run it is. Runs that exceed their limits are remembered by the identity of `script`. */
+export interface Runs {
+  readonly script: object
+  readonly tenant: Tenant
+  readonly signal?: AbortSignal
+}
+
+/** Runs functions one way or the other. */
 export interface Runner {
   /** Finds out whether it can run anything. @throws PosthornError `internal` that tells what to install */
   load(): Promise<void>
-  run(script: object, run: Omit<Run, 'timeMs'>, signal?: AbortSignal): Promise<Ending | 'busy'>
-  /** Lets go of its threads; a later run starts them anew. */
+  run(whose: Runs, run: Omit<Run, 'timeMs'>): Promise<Ending | 'busy'>
+  /** Lets go of its processes; a later run starts them anew. */
   close(): void
 }
 
 const core = 'quickjs-emscripten-core'
 const engine = '@jitl/quickjs-wasmfile-release-sync'
+const script: ThreadScript = { text: program, modules: [core, engine], heapBytes: 64 * 1024 * 1024 }
 
-const script: ThreadScript = {
-  // Bundlers that keep names call `__name` inside functions, which here would be left behind.
-  text: `(modules, hmac) => {
-    const __name = (value) => value
-    return (${makeSandbox.toString()})(modules[0], modules[1].default ?? modules[1], hmac)
-  }`,
-  modules: [core, engine],
-}
-
-/** In threads, killed after `timeMs`, 1000 by default. */
-export function threadRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
-  const pool = makePool(() => thread(script), { size: 2, waiting: 256, timeMs })
+/** In processes, killed after `timeMs`, 1000 by default. */
+export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
+  const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
   return {
     async load() {
       const probe = await thread(script)
       probe.kill()
     },
-    run: (script, run, signal) => pool.run(script, { ...run, timeMs }, signal),
+    async run({ script, tenant, signal }, run) {
+      const outcome = await pool.run<Ending>({
+        tenant,
+        script,
+        signal,
+        work: async (call) => endingOf(await call({ ...run, timeMs })),
+        // The memory that a run filled is not given back before long.
+        judge: (ending) => (ending.kind !== 'exceeded' ? 'well' : ending.limit === 'memory' ? 'spent' : 'exceeded'),
+      })
+      if (outcome.kind === 'answer') return outcome.answer
+      if (outcome.kind === 'busy') return 'busy'
+      // What ends the process itself went beyond what the sandbox could bound: that is memory.
+      return { kind: 'exceeded', lines: [], limit: outcome.kind === 'time' ? 'time' : 'memory' }
+    },
     close: pool.close,
   }
 }
@@ -47,9 +61,10 @@ const hashes = { md5, 'sha-1': sha1, 'sha-256': sha256, 'sha-512': sha512 }
 export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
   let sandbox: Promise<Sandbox> | undefined
   const make = async () => {
-    const [quickjs, variant] = await Promise.all([
+    const [quickjs, variant, { makeSandbox }] = await Promise.all([
       import('quickjs-emscripten-core'),
       import('@jitl/quickjs-wasmfile-release-sync'),
+      import('./sandbox.ts'),
     ]).catch((cause: unknown) => {
       throw new PosthornError('internal', `The function plugin needs: npm install ${core} ${engine}`, { cause })
     })
@@ -60,7 +75,7 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     async load() {
       await (sandbox ??= make())
     },
-    run: async (_script, run) => (await (sandbox ??= make()))({ ...run, timeMs: 50 }),
+    run: async (_whose, run) => (await (sandbox ??= make()))({ ...run, timeMs: 50 }),
     close() {},
   }
 }

@@ -212,6 +212,8 @@ export const collectionCases: Contract<Storage> = [
     equal(await list({ page: 1, descending: true }), ['76', 6, false, true], 'page 1, descending')
     const empty = await storage.endpoints.list('w', { ...everything, enabled: true, limit: 2, page: 4 })
     equal([empty.rows, empty.total], [[], 6], 'page 4')
+    const far = await storage.endpoints.list('w', { ...everything, limit: 1000, page: Number.MAX_SAFE_INTEGER })
+    equal([ids(far.rows), far.followed], [[], false], 'a page far beyond the end')
     equal(await list({ page: null }), ['12', null, false, true], 'from the start')
     equal(await list({ page: null, after: '2' }), ['35', null, true, true], 'after')
     equal(await list({ page: null, after: '4' }), ['56', null, true, true], 'after a row that the filter leaves out')

@@ -1,0 +1,150 @@
+import { Composer, type Document, isScalar, Lexer, LineCounter, Parser, stringify, visit } from 'yaml'
+
+import { PosthornError } from '../errors.ts'
+
+// YAML is read at less than a megabyte a second, and nothing else runs meanwhile. So what a document may hold is bounded,
+// such that the worst document within the bounds takes less than a second.
+
+/** In characters. */
+const maxLength = 2 * 1024 * 1024
+/** Words, marks and ends of lines, as the lexer finds them; blanks do not count. A text of several lines counts each of them. */
+const maxTokens = 100_000
+const maxAliases = 100
+const maxNesting = 500
+const maxProperties = 1000
+
+/** The value of one document of YAML 1.2, as JSON text. @throws PosthornError `validation`. */
+export function yamlToJson(text: string): string {
+  if (text.length > maxLength) {
+    throw new PosthornError(
+      'validation',
+      `a YAML document may have at most ${maxLength} characters; JSON has more room`,
+    )
+  }
+  try {
+    guard(new Lexer().lex(text))
+    const document = composed(text)
+    visit(document, {
+      Map(_, { items }) {
+        const keys = new Set<unknown>()
+        for (const { key } of items) {
+          // Collections as keys would become texts, in a time that doubles with each level.
+          if (!isScalar(key)) throw new Error('keys must be plain values')
+          if (keys.has(String(key.value))) throw new Error(`Map keys must be unique: ${String(key.value)}`)
+          keys.add(String(key.value))
+        }
+      },
+    })
+    // Its count begins with the anchor, and it counts what aliases come to through one another.
+    return JSON.stringify(document.toJS({ maxAliasCount: maxAliases + 1 }) ?? null)
+  } catch (cause) {
+    const reason = cause instanceof Error ? cause.message : 'unreadable'
+    throw new PosthornError('validation', `malformed yaml content: ${reason}`, { cause })
+  }
+}
+
+/**
+ * A value as one document of YAML that `yamlToJson` reads: keys sorted, block literals for texts of several lines, one
+ * newline at the end. Null when that document would be larger than those that are read.
+ */
+export function yamlOf(value: unknown): string | null {
+  // YAML needs no less than half of the characters of JSON.
+  if (JSON.stringify(value).length > 2 * maxLength) return null
+  const text = stringify(value, {
+    version: '1.2',
+    sortMapEntries: true,
+    lineWidth: 0,
+    blockQuote: 'literal',
+    aliasDuplicateObjects: false,
+  })
+  if (text.length > maxLength) return null
+  try {
+    guard(new Lexer().lex(text))
+    return text
+  } catch {
+    return null
+  }
+}
+
+/** The one document of a text. It stops at the first error: a document can hold a million of them. */
+function composed(text: string): Document.Parsed {
+  const lines = new LineCounter()
+  const refuse = (message: string, offset: number): never => {
+    const { line, col } = lines.linePos(offset)
+    throw new Error(`${message} at line ${line}, column ${col}`)
+  }
+  function* tokens() {
+    for (const token of new Parser(lines.addNewLine).parse(text)) {
+      if (token.type === 'error') refuse(token.message, token.offset)
+      yield token
+    }
+  }
+  const composer = new Composer({
+    version: '1.2',
+    strict: true,
+    logLevel: 'error',
+    // Its own check compares every key with every other.
+    uniqueKeys: false,
+  })
+  // The composer gathers errors, and offers no way to stop at the first one.
+  Object.assign(composer, {
+    onError(
+      at: number | readonly [number, number] | { offset: number },
+      _code: string,
+      message: string,
+      warning?: boolean,
+    ) {
+      if (warning === true) return
+      refuse(message, typeof at === 'number' ? at : 'offset' in at ? at.offset : at[0])
+    },
+  })
+  let document: Document.Parsed | null = null
+  for (const next of composer.compose(tokens(), true, text.length)) {
+    if (document !== null) throw new Error('Source contains multiple documents')
+    const [error] = next.errors
+    if (error !== undefined) refuse(error.message, error.pos[0])
+    document = next
+  }
+  return document! // there is always one when the composer is told to force it
+}
+
+/** Precedes the text of a scalar, and that of a document, among the lexer's tokens. */
+const scalarFollows = '\u001f'
+const documentFollows = '\u0002'
+
+/**
+ * Refuses a document on which the parser would spend long: its time grows with tokens and lines, and with the square of
+ * open collections and of anchors, tags and directives. Flow collections nest, and block collections that open on one
+ * line; indentation alone cannot nest deep in so few characters.
+ */
+function guard(tokens: Iterable<string>): void {
+  let count = 0
+  let flows = 0
+  let opened = 0
+  let properties = 0
+  let aliases = 0
+  let before = ''
+  for (const token of tokens) {
+    if (before === scalarFollows || token.includes('\n')) count += linesOf(token)
+    else if (token !== scalarFollows && token !== documentFollows && token.trim() !== '') count++
+    if (count > maxTokens) throw new Error(`more than ${maxTokens} tokens; JSON has more room`)
+    if (before !== scalarFollows) {
+      if (token === '[' || token === '{') flows++
+      else if (token === ']' || token === '}') flows--
+      else if (token.endsWith('\n')) opened = 0
+      else if (flows === 0 && (token === '-' || token === '?')) opened++
+      else if (/^[&!%]/.test(token)) properties++
+      else if (token.startsWith('*')) aliases++
+    }
+    before = token
+    if (flows + opened > maxNesting) throw new Error(`nested deeper than ${maxNesting} levels`)
+    if (properties > maxProperties) throw new Error(`more than ${maxProperties} anchors, tags and directives`)
+    if (aliases > maxAliases) throw new Error(`more than ${maxAliases} aliases`)
+  }
+}
+
+function linesOf(text: string): number {
+  let ends = 0
+  for (let at = text.indexOf('\n'); at !== -1; at = text.indexOf('\n', at + 1)) ends++
+  return Math.max(1, ends)
+}

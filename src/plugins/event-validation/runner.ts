@@ -1,0 +1,122 @@
+import type { Platform, ThreadScript } from '../../contracts/platform.ts'
+import type { Awaitable } from '../../contracts/plugin.ts'
+import { PosthornError } from '../../errors.ts'
+import { type Call, makePool, type Outcome, type Tenant } from '../pool/pool.ts'
+import type { Judge, Schemas } from './judge.ts'
+import type { Question } from './program.ts'
+import program from './program.ts?text'
+import type { Version } from './schema.ts'
+
+/** Whose work it is. Work beyond the limits is remembered by the identity of `script`. */
+export interface Runs {
+  readonly script: object
+  readonly tenant: Tenant
+  readonly signal?: AbortSignal
+}
+
+/** The schemas of one plugin, with a number of their own. */
+export interface Numbered {
+  readonly number: number
+  readonly schemas: Schemas
+}
+
+export interface Reading {
+  /** Why the schema is refused, or null. */
+  readonly problem: string | null
+  /** Without the wait for a process. */
+  readonly tookMs: number
+}
+
+/** Reads schemas and events one way or the other. */
+export interface Runner {
+  /** @throws PosthornError `internal` that tells what to install */
+  load(): Promise<void>
+  /** Reads a schema within `timeMs`. */
+  problemOf(whose: Runs, schema: string, version: Version, timeMs: number): Promise<Reading | 'busy'>
+  /** Why an event does not conform; nothing when it does. */
+  reasons(whose: Runs, body: string, plugin: Numbered, wantsReasons: boolean): Promise<readonly string[] | 'busy'>
+  /** Lets go of its processes; a later call starts them anew. */
+  close(): void
+}
+
+const heapBytes = 96 * 1024 * 1024 // 64 MiB for one document, the rest for what is held
+const script: ThreadScript = { text: program, modules: ['re2js'], heapBytes }
+const tooMuch = ': the schema asks for too much work on this document'
+
+/** In processes, killed after `timeMs`, 1000 by default. */
+export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
+  const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
+
+  const run = <Answer>({ script, tenant, signal }: Runs, work: (call: Call) => Promise<Answer>, mostMs = timeMs) =>
+    pool.run<Answer>({ script, tenant, signal, timeMs: mostMs, work })
+
+  return {
+    async load() {
+      const probe = await thread(script)
+      probe.kill()
+    },
+    async problemOf(whose, schema, version, mostMs) {
+      const question: Question = { kind: 'problem', schema, version }
+      const outcome = await run(whose, (call) => timed(async () => problemIn(await call(question))), mostMs)
+      if (outcome.kind === 'answer') return outcome.answer
+      if (outcome.kind === 'busy') return 'busy'
+      const what = outcome.kind === 'time' ? 'time' : 'memory'
+      return { problem: `: the schema cannot be used: it takes too much ${what}`, tookMs: mostMs }
+    },
+    async reasons(whose, body, { number, schemas }, wantsReasons) {
+      const question: Question = { kind: 'reasons', body, number, schemas: null, wantsReasons }
+      const outcome: Outcome<readonly string[]> = await run(whose, async (call) =>
+        // A process that does not know the schemas is given them.
+        reasonsIn((await call(question)) ?? (await call({ ...question, schemas }))),
+      )
+      if (outcome.kind === 'answer') return outcome.answer
+      return outcome.kind === 'busy' ? 'busy' : [tooMuch]
+    },
+    close: pool.close,
+  }
+}
+
+async function timed(read: () => Awaitable<string | null>): Promise<Reading> {
+  const from = performance.now()
+  return { problem: await read(), tookMs: performance.now() - from }
+}
+
+function problemIn(answer: unknown): string | null {
+  if (answer !== null && typeof answer !== 'string') throw new TypeError('no problem was told')
+  return answer
+}
+
+function reasonsIn(answer: unknown): readonly string[] {
+  if (!Array.isArray(answer) || !answer.every((reason) => typeof reason === 'string')) {
+    throw new TypeError('no reasons were told')
+  }
+  return answer
+}
+
+/** In the caller's own thread, by a budget of steps alone. */
+export function ownThreadRunner(): Runner {
+  let judge: Promise<Judge> | undefined
+  const make = async () => {
+    const [{ RE2JS }, { makeJudge }, { patternCompiler }] = await Promise.all([
+      import('re2js'),
+      import('./judge.ts'),
+      import('./pattern.ts'),
+    ]).catch((cause: unknown) => {
+      throw new PosthornError('internal', 'The event-validation plugin needs: npm install re2js', { cause })
+    })
+    return makeJudge(patternCompiler(RE2JS))
+  }
+  return {
+    async load() {
+      await (judge ??= make())
+    },
+    async problemOf(_whose, schema, version) {
+      const { problemOf } = await (judge ??= make())
+      return await timed(() => problemOf(schema, version))
+    },
+    async reasons(_whose, body, { number, schemas }, wantsReasons) {
+      return (await (judge ??= make())).reasons(body, number, schemas, wantsReasons) ?? []
+    },
+    close() {},
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Runs inside, before the function does, and makes its globals. Of these `host` alone reaches out, with strings, numbers
+ * and ArrayBuffers. What the prelude uses of the language it takes hold of first, since the function may redefine
+ * anything: the prelude never looks up a method by name, spreads no array and reads no iterator. The host checks all
+ * that it is given nevertheless.
+ */
+export const prelude = `(function (host, subjectText) {
+  'use strict'
+  const { parse, stringify } = JSON, { apply, getPrototypeOf } = Reflect
+  const { hasOwn, keys, getOwnPropertyDescriptor, assign } = Object
+  const { isArray } = Array, { isInteger } = Number
+  const ThisPromise = Promise, Bytes = Uint8Array, Buffer = ArrayBuffer, Text = String, Fault = Error, Wrong = TypeError
+  const toNumber = Number, lower = Text.prototype.toLowerCase, slice = Text.prototype.slice
+  const bufferOf = getOwnPropertyDescriptor(getPrototypeOf(Bytes.prototype), 'buffer').get
+  const sizeOf = getOwnPropertyDescriptor(Buffer.prototype, 'byteLength').get
+  const mostBytes = 1024 * 1024
+
+  const subject = parse(subjectText), given = subject.headers
+  const changed = assign({}, null)
+  let body = subject.body
+
+  const bounded = (buffer) => {
+    if (apply(sizeOf, buffer, []) > mostBytes) throw new Wrong('at most 1 MiB of bytes are allowed')
+    return buffer
+  }
+  const plain = (value) => {
+    if (typeof value === 'string') return value
+    if (value instanceof Buffer) return bounded(value)
+    if (value instanceof Bytes) return bounded(apply(bufferOf, new Bytes(value), []))
+    if (!isArray(value)) throw new Wrong('a string or bytes are due')
+    const size = value.length
+    if (!(size <= mostBytes)) throw new Wrong('at most 1 MiB of bytes are allowed')
+    const buffer = new Buffer(size), bytes = new Bytes(buffer)
+    for (let at = 0; at < size; at++) {
+      const byte = value[at]
+      if (!isInteger(byte) || byte < 0 || byte > 255) throw new Wrong('a byte is an integer of 0 to 255')
+      bytes[at] = byte
+    }
+    return buffer
+  }
+  // Strings go out as JSON texts: the engine cuts others at U+0000. Of a string, stringify asks nothing of the function.
+  const data = (value) => { const own = plain(value); return typeof own === 'string' ? stringify(own) : own }
+  const orEmpty = (value) => data(value === null || value === undefined ? '' : value)
+  const bodyOf = (value) => (typeof value === 'string' ? value : value === undefined ? '' : stringify(value) ?? '')
+  const shown = (value) => {
+    if (typeof value === 'string') return value
+    if (value instanceof Fault) return Text(value)
+    try { return stringify(value) ?? Text(value) } catch { return Text(value) }
+  }
+  const log = (level) => (...values) => {
+    let text = ''
+    for (let at = 0; at < values.length; at++) text += (at === 0 ? '' : ' ') + shown(values[at])
+    host('log', stringify(level), stringify(apply(slice, text, [0, 1000])))
+  }
+  const request = {
+    getHost: () => subject.host,
+    getMethod: () => subject.method,
+    getPath: () => subject.path,
+    getHeaders: () => assign({}, given, changed),
+    getHeader: (name) => {
+      const key = apply(lower, Text(name), [])
+      return hasOwn(changed, key) ? changed[key] : hasOwn(given, key) ? given[key] : null
+    },
+    getBody: () => body,
+    setBody: (value) => {
+      if (subject.body === null) throw new Wrong('a ' + subject.method + ' request carries no body')
+      const text = bodyOf(value)
+      host('body', stringify(text))
+      body = text
+    },
+  }
+  if (subject.side === 'outbound') {
+    request.setHeader = (name, value) => {
+      const key = apply(lower, Text(name), []), text = Text(value)
+      host('header', stringify(key), stringify(text))
+      changed[key] = text
+    }
+  }
+  globalThis.webhookx = {
+    request,
+    response: {
+      exit: (status = 200, headers = {}, body = '') => {
+        const names = keys(headers ?? {}), text = bodyOf(body)
+        for (let at = 0; at < names.length; at++) {
+          const value = headers[names[at]]
+          if (value === null || value === undefined) continue
+          if (typeof value === 'object') throw new Wrong('headers are strings')
+          host('exit header', stringify(names[at]), stringify(Text(value)))
+        }
+        host('exit', toNumber(status), stringify(text), typeof body === 'string')
+      },
+    },
+    utils: {
+      hmac: (algorithm, key, value) => new Bytes(host('hmac', stringify(Text(algorithm)), data(key), data(value))),
+      encode: (encoding, value) => host('encode', stringify(Text(encoding)), data(value)),
+      timingSafeEqual: (one, other) => host('equal', orEmpty(one), orEmpty(other)),
+    },
+    log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
+  }
+  globalThis.console = { log: log('info'), debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
+  return (result) => {
+    if (result instanceof ThisPromise) throw new Wrong('handle() must not be async')
+  }
+})`

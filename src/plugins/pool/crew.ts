@@ -1,0 +1,73 @@
+import type { Thread } from '../../contracts/platform.ts'
+
+/** Starts processes and has them work one at a time. One that was ended is replaced before it is asked for. */
+export function makeCrew(start: () => Promise<Thread>, size: number) {
+  const idle: Thread[] = []
+  const alive = new Set<Thread>()
+  let working = 0
+  let generation = 0
+
+  async function begin(): Promise<Thread> {
+    const thread = await start()
+    alive.add(thread)
+    return thread
+  }
+
+  function end(thread: Thread): void {
+    thread.kill()
+    alive.delete(thread)
+  }
+
+  /** One that does not start is reported to the run that then needs it. */
+  function replace(): void {
+    const born = generation
+    void begin().then(
+      (thread) => {
+        if (born === generation && idle.length + working < size) idle.push(thread)
+        else end(thread)
+      },
+      () => undefined,
+    )
+  }
+
+  async function take(): Promise<Thread> {
+    for (let thread = idle.pop(); thread !== undefined; thread = idle.pop()) {
+      if (thread.alive) return thread
+      alive.delete(thread)
+    }
+    return await begin()
+  }
+
+  return {
+    /** Whether one is free, or may be started. */
+    hasRoom: () => working < size,
+    /** Has one work. `spent` says that it is not to be used again. */
+    async use<Answer>(work: (thread: Thread) => Promise<{ answer: Answer; spent: boolean }>): Promise<Answer> {
+      const born = generation
+      working++
+      try {
+        const thread = await take()
+        const outcome = await work(thread).catch((cause: unknown) => {
+          end(thread)
+          throw cause
+        })
+        if (!outcome.spent && born === generation) idle.push(thread)
+        else {
+          end(thread)
+          if (born === generation) replace()
+        }
+        return outcome.answer
+      } finally {
+        working--
+      }
+    },
+    /** Ends all. A later use starts new ones. */
+    close(): void {
+      generation++
+      for (const thread of alive) end(thread)
+      idle.length = 0
+    },
+  }
+}
+
+export type Crew = ReturnType<typeof makeCrew>

@@ -1,0 +1,40 @@
+import type { Platform } from '../../contracts/platform.ts'
+
+interface Closable {
+  close(): void
+}
+
+/** One runner for all plugins of a kind. It is let go when no plugin is prepared any more. */
+export function runnerOf<Runner extends Closable>(make: (platform: Platform) => Runner) {
+  let shared: { readonly runner: Runner; users: number } | undefined
+
+  function open(platform: Platform): Runner {
+    shared ??= { runner: make(platform), users: 0 }
+    const mine = shared
+    mine.users++
+    let closed = false
+    return {
+      ...mine.runner,
+      close() {
+        if (closed) return
+        closed = true
+        if (--mine.users > 0) return
+        mine.runner.close()
+        if (shared === mine) shared = undefined
+      },
+    }
+  }
+
+  return {
+    open,
+    /** Opens it for one use. */
+    async use<Answer>(platform: Platform, work: (runner: Runner) => Promise<Answer>): Promise<Answer> {
+      const runner = open(platform)
+      try {
+        return await work(runner)
+      } finally {
+        runner.close()
+      }
+    },
+  }
+}
