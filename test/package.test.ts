@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 15,
     'memory/index': 10,
     'node/index': 49,
-    'postgres/index': 20,
+    'postgres/index': 23,
     'redis/index': 20,
   }
 
