@@ -308,7 +308,7 @@ alter table $schema.workspaces
   add column source_count bigint not null default 0,
   add column plugin_count bigint not null default 0,
   add column pattern_count bigint not null default 0;
-update $schema.endpoints set patterns = json_array_length(document::json -> 'events');
+update $schema.endpoints set patterns = coalesce(json_array_length(document::json -> 'events'), 0);
 update $schema.workspaces w set
   endpoint_count = (select count(*) from $schema.endpoints k where k.workspace = w.key),
   source_count = (select count(*) from $schema.sources k where k.workspace = w.key),
