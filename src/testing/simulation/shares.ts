@@ -60,7 +60,7 @@ export async function unfairness(world: World, begin: () => SimulatedProcess): P
     const before = sends.length
     await publish('second', quick)
     await clock.advance(quickEveryMs)
-    const [sent] = sends.slice(before).filter(({ endpointId }) => endpointId === quick)
+    const sent = sends.slice(before).find(({ endpointId }) => endpointId === quick)
     const waitedMs = sent === undefined ? Infinity : sent.startedAt - at
     if (waitedMs > patienceMs) unfair.push(`unfair: a delivery of another workspace waited ${waitedMs} ms`)
   }
