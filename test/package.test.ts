@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 16,
     'memory/index': 10,
     'node/index': 49,
-    'postgres/index': 23,
+    'postgres/index': 24,
     'redis/index': 20,
   }
 
