@@ -10,7 +10,7 @@ export function systemClock(): Clock & { elapsed(): number } {
 }
 
 /** The time between two moments by a clock, for clocks that do not tell it. */
-export function elapsedOf(clock: Clock): () => number {
+function elapsedOf(clock: Clock): () => number {
   if (clock.elapsed !== undefined) return () => clock.elapsed!()
   return clock.system ? () => performance.now() : () => clock.now()
 }
