@@ -1,11 +1,11 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
-import { nothing, type Sql, sql } from './sql.ts'
+import { nothing, raw, type Sql, sql } from './sql.ts'
 import { json } from './database.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
-const fewestLooks = 256
+const fewestLooks = 128
 /** Lines and groups that are looked at beyond the limit, since some turn out to have nothing, or something later. */
-const spare = 16
+const spare = 8
 
 /** Clocks of processes differ: a workspace that was served a moment ahead is still in line. */
 export const skewMs = 1000
@@ -78,6 +78,14 @@ function counted(busy: ReadonlyMap<string, number>, claims: readonly Claim[], wh
   return counts
 }
 
+/**
+ * A value that is not seen when the statement is planned. Where values promise less work than is usual, PostgreSQL plans a
+ * prepared statement anew each time, which takes longer than the statement itself.
+ */
+export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'): Sql {
+  return sql`(select ${value}::${raw(type)})`
+}
+
 /** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
@@ -92,7 +100,8 @@ export function closedGroups({ closed }: Round): Sql {
 
 /** The condition that a job `j` of a group waits and is due. */
 export function isWaiting({ now }: Round, group: Sql): Sql {
-  return sql`j.group_id = ${group} and j.due_at <= ${now}::bigint and (j.held_until > ${now}::bigint) is not true`
+  const at = unseen(now, 'bigint')
+  return sql`j.group_id = ${group} and j.due_at <= ${at} and (j.held_until > ${at}) is not true`
 }
 
 /** An array as PostgreSQL writes it, which takes drivers longer. */

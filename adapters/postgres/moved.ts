@@ -1,17 +1,23 @@
-import type { Round } from './asked.ts'
+import { type Round, unseen } from './asked.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** The most hints that one claim works in; the next one goes on. */
 const maxHints = raw('10000')
 
-/** Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). */
+/**
+ * Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). Arrays, since the
+ * planner takes them to be short however large the table has been.
+ */
 export function hintsRead({ t }: Database): Sql {
   return sql`
-    hint as materialized (select group_id, due_at, workspace from ${t.hints} limit ${maxHints}),
-    locked as materialized (select ctid as place from ${t.hints} limit ${maxHints} for update skip locked),
+    hint as materialized (
+      select array_agg(group_id) as groups, array_agg(workspace) as workspaces, array_agg(due_at) as times
+      from (select group_id, workspace, due_at from ${t.hints} limit ${maxHints}) h
+    ),
     worked_in as (
-      delete from ${t.hints} h using locked where h.ctid = locked.place returning h.group_id, h.workspace
+      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
+      returning group_id, workspace
     )`
 }
 
@@ -37,7 +43,7 @@ export function moved({ t }: Database, { now }: Round): Sql {
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
       left join lateral (
         select j.due_at from ${t.jobs} j
-        where j.group_id = d.id and (j.held_until > ${now}::bigint) is not true and j.id <> all(coalesce(d.taken, '{}'))
+        where j.group_id = d.id and (j.held_until > ${unseen(now, 'bigint')}) is not true and j.id <> all(coalesce(d.taken, '{}'))
         order by j.due_at, j.id limit 1
       ) oldest on true
     ),
