@@ -1,5 +1,6 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round, unseen } from './asked.ts'
+import type { Choice, Round } from './asked.ts'
+import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import { called } from './called.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from './sql.ts'

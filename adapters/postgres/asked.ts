@@ -1,5 +1,5 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import type { Sql } from './sql.ts'
 import { json } from './database.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
@@ -76,35 +76,4 @@ function counted(busy: ReadonlyMap<string, number>, claims: readonly Claim[], wh
   const counts = new Map(busy)
   for (const claim of claims) counts.set(claim[what], (counts.get(claim[what]) ?? 0) + 1)
   return counts
-}
-
-/**
- * A value that is not seen when the statement is planned. Where values promise less work than is usual, PostgreSQL plans a
- * prepared statement anew each time, which takes longer than the statement itself.
- */
-export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'): Sql {
-  return sql`(select ${value}::${raw(type)})`
-}
-
-/** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
-export function isOpen({ closed }: Round, group: Sql): Sql {
-  return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
-}
-
-/** The part of a `with` that `isOpen` reads, with the comma behind it. */
-export function closedGroups({ closed }: Round): Sql {
-  return closed.length === 0
-    ? nothing
-    : sql`closed as materialized (select unnest(${arrayText(closed)}::text::text[]) as id),`
-}
-
-/** The condition that a job `j` of a group waits and is due. */
-export function isWaiting({ now }: Round, group: Sql): Sql {
-  const at = unseen(now, 'bigint')
-  return sql`j.group_id = ${group} and j.due_at <= ${at} and (j.held_until > ${at}) is not true`
-}
-
-/** An array as PostgreSQL writes it, which takes drivers longer. */
-function arrayText(texts: readonly string[]): string {
-  return `{${texts.map((text) => `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`).join(',')}}`
 }

@@ -1,4 +1,5 @@
-import { isOpen, isWaiting, type Round, unseen } from './asked.ts'
+import type { Round } from './asked.ts'
+import { isOpen, isWaiting, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 

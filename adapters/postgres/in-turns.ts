@@ -1,5 +1,6 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round, servedForMs, skewMs, unseen } from './asked.ts'
+import { type Choice, type Round, servedForMs, skewMs } from './asked.ts'
+import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { called } from './called.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'

@@ -1,4 +1,5 @@
-import { type Round, unseen } from './asked.ts'
+import type { Round } from './asked.ts'
+import { isWaiting } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
@@ -25,7 +26,8 @@ export function hintsRead({ t }: Database): Sql {
  * Parts of a claim that write what it knows of groups and lines: once it has taken its part, and of those that turned out to
  * be ready later than their rows say.
  */
-export function moved({ t }: Database, { now }: Round): Sql {
+export function moved({ t }: Database, round: Round): Sql {
+  const { now } = round
   return sql`
     rest as materialized (
       select d.id, coalesce(d.workspace, g.workspace, '') as workspace, d.worked_in, d.taken is not null as served,
@@ -43,7 +45,8 @@ export function moved({ t }: Database, { now }: Round): Sql {
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
       left join lateral (
         select j.due_at from ${t.jobs} j
-        where j.group_id = d.id and (j.held_until > ${unseen(now, 'bigint')}) is not true and j.id <> all(coalesce(d.taken, '{}'))
+        where ${isWaiting(round, raw('d.id'), Number.MAX_SAFE_INTEGER)}
+          and (j.id = any(coalesce(d.taken, '{}'))) is not true
         order by j.due_at, j.id limit 1
       ) oldest on true
     ),
