@@ -1,5 +1,6 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round } from './asked.ts'
+import type { Choice, Round } from './asked.ts'
+import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import { called } from './called.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from './sql.ts'
@@ -18,17 +19,17 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
       db,
       round,
       sql`
-      select id, workspace, next_at, false as deep from (
+      select id, workspace, next_at from (
         select id, workspace, next_at from ${t.groups} g
-        where g.workspace = ${workspace}::text and g.ready_at <= ${now}::bigint and ${isOpen(round, raw('g.id'))}
-        order by g.ready_at limit ${groupsEach}::int
+        where g.workspace = ${unseen(workspace, 'text')} and g.ready_at <= ${unseen(now, 'bigint')} and ${isOpen(round, raw('g.id'))}
+        order by g.ready_at limit ${unseen(groupsEach, 'int')}
       ) g`,
     )},
     most as materialized (
       select case when (
         select true from ${t.lines} l
-        where greatest(l.ready_at, l.served_at) <= ${now}::bigint and l.ready_at is not null
-          and l.workspace <> ${workspace}::text order by greatest(l.ready_at, l.served_at) limit 1
+        where greatest(l.ready_at, l.served_at) <= ${unseen(now, 'bigint')} and l.ready_at is not null
+          and l.workspace <> ${unseen(workspace, 'text')} order by greatest(l.ready_at, l.served_at) limit 1
       ) is not true and (
         select true from head where head_at is not null and workspace <> ${workspace}::text limit 1
       ) is not true then ${mostOf(round, workspace)}::bigint end as jobs
@@ -38,17 +39,17 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
       select h.workspace, h.id as group_id, h.head_at, h.head_id, job.id, job.due_at, job.at
       from (
         select workspace, id, head_at, head_id from head where head_at is not null and ${most} > 0
-        order by head_at, head_id limit ${round.limit}::int
+        order by head_at, head_id limit ${unseen(round.limit, 'int')}
       ) h
       cross join lateral (
         select j.id, j.due_at, j.ctid as at from ${t.jobs} j where ${isWaiting(round, raw('h.id'))} order by j.due_at, j.id
-        limit ${cap}::bigint - coalesce((${groups}::text::jsonb ->> h.id)::bigint, 0) for update skip locked
+        limit ${unseen(cap, 'bigint')} - coalesce((${groups}::text::jsonb ->> h.id)::bigint, 0) for update skip locked
       ) job
       limit coalesce(${most}, 0)`,
     order: raw('t.head_at, t.head_id, t.due_at, t.id'),
     summary: sql`
       select case when ${most} is null then 2 else 1 end as met, null as until, coalesce(case
-          when (select count(*) from head where next_at is not null) >= ${groupsEach}::bigint then ${most}
+          when (select count(*) from head where next_at is not null) >= ${unseen(groupsEach, 'bigint')} then ${most}
           else least(${most}, (select count(*) from head where head_at is not null))
         end, 0) as planned`,
   }

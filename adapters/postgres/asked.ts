@@ -1,11 +1,11 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
-import { nothing, type Sql, sql } from './sql.ts'
+import type { Sql } from './sql.ts'
 import { json } from './database.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
-const fewestLooks = 256
+const fewestLooks = 128
 /** Lines and groups that are looked at beyond the limit, since some turn out to have nothing, or something later. */
-const spare = 16
+const spare = 8
 
 /** Clocks of processes differ: a workspace that was served a moment ahead is still in line. */
 export const skewMs = 1000
@@ -76,26 +76,4 @@ function counted(busy: ReadonlyMap<string, number>, claims: readonly Claim[], wh
   const counts = new Map(busy)
   for (const claim of claims) counts.set(claim[what], (counts.get(claim[what]) ?? 0) + 1)
   return counts
-}
-
-/** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
-export function isOpen({ closed }: Round, group: Sql): Sql {
-  return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
-}
-
-/** The part of a `with` that `isOpen` reads, with the comma behind it. */
-export function closedGroups({ closed }: Round): Sql {
-  return closed.length === 0
-    ? nothing
-    : sql`closed as materialized (select unnest(${arrayText(closed)}::text::text[]) as id),`
-}
-
-/** The condition that a job `j` of a group waits and is due. */
-export function isWaiting({ now }: Round, group: Sql): Sql {
-  return sql`j.group_id = ${group} and j.due_at <= ${now}::bigint and (j.held_until > ${now}::bigint) is not true`
-}
-
-/** An array as PostgreSQL writes it, which takes drivers longer. */
-function arrayText(texts: readonly string[]): string {
-  return `{${texts.map((text) => `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`).join(',')}}`
 }

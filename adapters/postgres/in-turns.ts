@@ -1,10 +1,13 @@
 import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, closedGroups, isOpen, isWaiting, type Round, servedForMs, skewMs } from './asked.ts'
+import { type Choice, type Round, servedForMs, skewMs } from './asked.ts'
+import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { called } from './called.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
 
 const factor = raw(String(shareFactor))
+/** More lines are never looked at. It is part of the text, so that the planner sees that these are few. */
+const mostLines = raw('1000')
 
 /** Chooses jobs in turns by workspace. */
 export function inTurns(db: Database, round: Round): Choice {
@@ -18,7 +21,7 @@ export function inTurns(db: Database, round: Round): Choice {
       db,
       round,
       sql`
-      select g.id, l.workspace, g.next_at, cardinality(l.ids) >= ${round.groupsEach}::int as deep
+      select g.id, l.workspace, g.next_at
       from line l cross join lateral unnest(l.ids, l.next_ats) g (id, next_at)`,
     )},
     ${offers(db, round)},
@@ -41,25 +44,27 @@ export function inTurns(db: Database, round: Round): Choice {
 /** Lines that have groups for this caller: first those that use no slot, then the others, those with the fewest slots first. */
 function lines({ t }: Database, round: Round): Sql {
   const { now, closed, groupsEach, workspaces } = round
-  const limit = sql`${round.lines}::int`
+  const limit = unseen(round.lines, 'int')
   const turn = raw('greatest(l.ready_at, l.served_at)')
   const open = sql`
     from ${t.groups} g
-    where g.workspace = l.workspace and g.ready_at <= ${now}::bigint and ${isOpen(round, raw('g.id'))}`
+    where g.workspace = l.workspace and g.ready_at <= ${unseen(now, 'bigint')} and ${isOpen(round, raw('g.id'))}`
   // Where many groups are closed, many lines have no other: these are passed over with less work.
   const found = sql`
     select l.workspace, g.ids, g.next_ats from ${t.lines} l
     cross join lateral (
       select array_agg(id) as ids, array_agg(next_at) as next_ats
-      from (select id, next_at ${open} order by g.ready_at limit ${groupsEach}::int) g
+      from (select id, next_at ${open} order by g.ready_at limit ${unseen(groupsEach, 'int')}) g
     ) g
     where ${closed.length === 0 ? nothing : sql`(select true ${open} limit 1) and`} g.ids is not null`
   const isIdle = workspaces === '{}'
   return sql`
     unserved as materialized (
-      ${found} and ${turn} <= ${now + skewMs}::bigint and l.ready_at is not null
-      ${isIdle ? nothing : sql`and not jsonb_exists((select workspaces from busy), l.workspace)`}
-      order by ${turn} limit ${limit}
+      select * from (
+        ${found} and ${turn} <= ${unseen(now + skewMs, 'bigint')} and l.ready_at is not null
+          ${isIdle ? nothing : sql`and not jsonb_exists((select workspaces from busy), l.workspace)`}
+        order by ${turn} limit ${mostLines}
+      ) l limit ${limit}
     ),
     line as materialized (
       select * from unserved
@@ -77,19 +82,21 @@ function lines({ t }: Database, round: Round): Sql {
 
 /** The jobs that workspaces offer, each with its level. */
 function offers({ t }: Database, round: Round): Sql {
-  const { now, limit, free, cap, jobsEach } = round
+  const { now, limit, free, cap, groupsEach, jobsEach } = round
   const least = sql`
-    least(${limit}::bigint, greatest(case when u.used = 0 then 1 else 0 end,
-      (${factor} * (${free}::bigint + 1) - u.used) / (${factor} + 1)))`
+    least(${unseen(limit, 'bigint')}, greatest(case when u.used = 0 then 1 else 0 end,
+      (${factor} * (${unseen(free, 'bigint')} + 1) - u.used) / (${factor} + 1)))`
   return sql`
     workspace as materialized (
       select w.workspace, w.groups, w.deep, u.used, ${least} as most,
         greatest(w.first_at, (
-          select served_at from ${t.lines} l where l.workspace = w.workspace and l.served_at > ${now - servedForMs}::bigint
+          select served_at from ${t.lines} l where l.workspace = w.workspace and l.served_at > ${unseen(now - servedForMs, 'bigint')}
         )) as turn
       from (
-        select workspace, min(head_at) as first_at, array_agg(id order by head_at, head_id) as groups, bool_or(deep) as deep
-        from head where head_at is not null group by workspace
+        select workspace, min(head_at) as first_at,
+          array_agg(id order by head_at, head_id) filter (where head_at is not null) as groups,
+          count(next_at) >= ${unseen(groupsEach, 'int')} as deep
+        from head group by workspace having min(head_at) is not null
       ) w
       cross join lateral (select coalesce(((select workspaces from busy) ->> w.workspace)::bigint, 0) as used) u
     ),
@@ -102,9 +109,9 @@ function offers({ t }: Database, round: Round): Sql {
           from unnest(w.groups) g (id)
           cross join lateral (
             select from ${t.jobs} j where ${isWaiting(round, raw('g.id'))} order by j.due_at, j.id
-            limit ${cap}::bigint - coalesce(((select groups from busy) ->> g.id)::bigint, 0)
+            limit ${unseen(cap, 'bigint')} - coalesce(((select groups from busy) ->> g.id)::bigint, 0)
           ) j
-          limit least(w.most, ${jobsEach}::bigint)
+          limit least(w.most, ${unseen(jobsEach, 'bigint')})
         ) x
       ) o
     )`
@@ -117,7 +124,7 @@ function shares({ limit, free, jobsEach }: Round): Sql {
     known as materialized (
       select min(last) as until from (
         select max(level) as last from offer group by workspace
-        having max(nth) < max(most) and (max(nth) >= ${jobsEach}::bigint or bool_or(deep))
+        having max(nth) < max(most) and (max(nth) >= ${unseen(jobsEach, 'bigint')} or bool_or(deep))
       ) cut
     ),
     share as materialized (
@@ -125,7 +132,7 @@ function shares({ limit, free, jobsEach }: Round): Sql {
       from (
         select workspace, group_id, turn, level, row_number() over (order by level, turn, workspace) as place from offer
       ) o
-      where place <= ${limit}::int and level <= greatest(1, ${factor} * (${free}::bigint - place + 1))
+      where place <= ${unseen(limit, 'int')} and level <= greatest(1, ${factor} * (${unseen(free, 'bigint')} - place + 1))
         and level <= coalesce((select until from known), level)
       group by workspace, group_id
     )`

@@ -1,17 +1,24 @@
 import type { Round } from './asked.ts'
+import { isWaiting } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** The most hints that one claim works in; the next one goes on. */
 const maxHints = raw('10000')
 
-/** Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). */
+/**
+ * Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). Arrays, since the
+ * planner takes them to be short however large the table has been.
+ */
 export function hintsRead({ t }: Database): Sql {
   return sql`
-    hint as materialized (select group_id, due_at, workspace from ${t.hints} limit ${maxHints}),
-    locked as materialized (select ctid as place from ${t.hints} limit ${maxHints} for update skip locked),
+    hint as materialized (
+      select array_agg(group_id) as groups, array_agg(workspace) as workspaces, array_agg(due_at) as times
+      from (select group_id, workspace, due_at from ${t.hints} limit ${maxHints}) h
+    ),
     worked_in as (
-      delete from ${t.hints} h using locked where h.ctid = locked.place returning h.group_id, h.workspace
+      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
+      returning group_id, workspace
     )`
 }
 
@@ -19,7 +26,8 @@ export function hintsRead({ t }: Database): Sql {
  * Parts of a claim that write what it knows of groups and lines: once it has taken its part, and of those that turned out to
  * be ready later than their rows say.
  */
-export function moved({ t }: Database, { now }: Round): Sql {
+export function moved({ t }: Database, round: Round): Sql {
+  const { now } = round
   return sql`
     rest as materialized (
       select d.id, coalesce(d.workspace, g.workspace, '') as workspace, d.worked_in, d.taken is not null as served,
@@ -37,7 +45,8 @@ export function moved({ t }: Database, { now }: Round): Sql {
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
       left join lateral (
         select j.due_at from ${t.jobs} j
-        where j.group_id = d.id and (j.held_until > ${now}::bigint) is not true and j.id <> all(coalesce(d.taken, '{}'))
+        where ${isWaiting(round, raw('d.id'), Number.MAX_SAFE_INTEGER)}
+          and (j.id = any(coalesce(d.taken, '{}'))) is not true
         order by j.due_at, j.id limit 1
       ) oldest on true
     ),

@@ -76,6 +76,13 @@ const backlogs = [
     mostRows: 400,
   },
   {
+    name: '100,000 due jobs of one group and 10,000 groups with one',
+    jobs: `select 'j' || i, case when i < 100000 then 'deep' else 'g' || i end, i from generate_series(0, 109999) i`,
+    workspace: `'w'`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
     name: '1,000 groups of one workspace that are left out',
     jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
     workspace: `'w'`,

@@ -35,7 +35,7 @@ describe.skipIf(url === null)('the queue of the version before, on PostgreSQL', 
       select 'w' || i, '{}', 1, '{}', i, i from generate_series(0, 3) i`)
     await pool.query(`
       insert into ${schema}.endpoints (id, workspace, enabled, url, metadata, created_at, updated_at, document, revision)
-      select 'g' || i, w.key, true, 'https://a.test', '{}', 1, 1, '{}', 1
+      select 'g' || i, w.key, true, 'https://a.test', '{}', 1, 1, '{"events":[]}', 1
       from generate_series(0, 7) i join ${schema}.workspaces w on w.id = 'w' || i % 4`)
     return { schema, old: queueBefore(pool, schema), drop: () => pool.query(`drop schema ${schema} cascade`) }
   }
