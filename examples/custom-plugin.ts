@@ -29,7 +29,7 @@ const posthorn = createPosthorn({
     send: async ({ headers, body }) => {
       console.log(body)
       console.log('signed:', headers['webhook-signature']?.startsWith('v1,'))
-      return { kind: 'response', status: 200, headers: {}, body: '' }
+      return { kind: 'response', status: 200, headers: {}, body: '', ended: true }
     },
   },
 })

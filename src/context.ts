@@ -1,4 +1,4 @@
-import type { Clock } from './contracts/clock.ts'
+import type { EngineClock } from './contracts/clock.ts'
 import type { HttpClient } from './contracts/http-client.ts'
 import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
@@ -6,7 +6,7 @@ import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
-import type { Change, Enqueueing, Storage } from './contracts/storage.ts'
+import type { Change, Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
 import type { Settings } from './options.ts'
 import type { Endpoint } from './schema/endpoint.ts'
@@ -64,7 +64,7 @@ export interface Context {
   readonly limiter: Limiter
   /** Whether `queue` is the storage's own: then storage writes and completes its jobs in its own steps. */
   readonly ownQueue: boolean
-  readonly clock: Clock
+  readonly clock: EngineClock
   readonly http: HttpClient
   readonly platform: Platform
   readonly log: Logger
@@ -81,8 +81,6 @@ export interface Context {
   readonly configuration: ConfigurationCache
   /** Whether writes of different callers may share a batch. */
   readonly gathers: boolean
-  /** How storage is to enqueue so many new attempts: it tells no other process while a worker of this one has free slots for them. */
-  enqueueing(attempts: number): Enqueueing
   /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */
   enqueued(jobs: readonly Job[]): void
   /** Tells listeners of `posthorn.on`; what they throw is contained. */

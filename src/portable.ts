@@ -4,6 +4,7 @@ import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 import type { HashName, Platform, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
 import { addressJudge } from './core/address.ts'
+import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
 
@@ -47,7 +48,7 @@ export function portableClient(rules: SendRules): HttpClient {
       }, options.timeoutMs)
       options.signal.addEventListener('abort', abort)
       try {
-        return await exchange(request, options, over.signal)
+        return await exchange(request, options, over)
       } catch (cause) {
         if (isLate) return { kind: 'timeout', message: `timed out after ${options.timeoutMs} ms waiting for headers` }
         if (options.signal.aborted) return { kind: 'aborted' }
@@ -60,26 +61,45 @@ export function portableClient(rules: SendRules): HttpClient {
   }
 }
 
-async function exchange(request: Outbound, { captureBytes }: SendOptions, signal: AbortSignal): Promise<Reply> {
+/** `over` ends the request, and then what comes of its answer. */
+async function exchange(
+  request: Outbound,
+  { captureBytes, signal }: SendOptions,
+  over: AbortController,
+): Promise<Reply> {
   const { url, method, headers, body } = request
   const hasBody = body !== null && method !== 'GET' && method !== 'DELETE'
-  const answer = await fetch(url, { method, headers, body: hasBody ? body : null, redirect: 'manual', signal })
+  const answer = await fetch(url, {
+    method,
+    headers,
+    body: hasBody ? body : null,
+    redirect: 'manual',
+    signal: over.signal,
+  })
   // Browsers hide what a redirect says.
   if (answer.status === 0) return { kind: 'error', message: 'a redirect was not followed', unreachable: false }
+  const rest = setTimeout(() => over.abort(), restOfAnswerMs)
+  const { bytes, broke } = await readAtMost(answer.body, captureBytes, over.signal)
+  clearTimeout(rest)
   return {
     kind: 'response',
     status: answer.status,
     headers: recordHeaders([...answer.headers].flat(), { maxBytes: captureBytes }),
-    body: recordBytes(await readAtMost(answer.body, captureBytes, signal), captureBytes),
+    body: recordBytes(bytes, captureBytes),
+    ended: !broke || signal.aborted,
   }
 }
 
-/** What comes of a body until it ends, breaks, is more than `maxBytes`, or the signal aborts: the status stands anyway. */
+/**
+ * What comes of a body until it ends, breaks, is more than `maxBytes`, or the signal aborts: the status stands anyway.
+ * `broke`: it neither ended nor reached `maxBytes`.
+ */
 async function readAtMost(
   body: ReadableStream<Uint8Array> | null,
   maxBytes: number,
   signal: AbortSignal,
-): Promise<Uint8Array> {
+): Promise<{ readonly bytes: Uint8Array; readonly broke: boolean }> {
+  let broke = false
   const chunks: Uint8Array[] = []
   let received = 0
   const reader = body?.getReader()
@@ -88,12 +108,15 @@ async function readAtMost(
   try {
     while (reader !== undefined && received <= maxBytes) {
       const { value, done } = await reader.read()
-      if (done) break
+      if (done) {
+        broke = signal.aborted // a canceled reader says that the body is done
+        break
+      }
       chunks.push(value)
       received += value.length
     }
   } catch {
-    // Cut short.
+    broke = true
   } finally {
     signal.removeEventListener('abort', cancel)
     cancel()
@@ -104,7 +127,7 @@ async function readAtMost(
     bytes.set(chunk, at)
     at += chunk.length
   }
-  return bytes
+  return { bytes, broke }
 }
 
 function failureMessage(cause: unknown): string {

@@ -23,8 +23,9 @@ import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { watched } from './services/watched.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
-import { bell } from './worker/bell.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
+import { wakeup } from './worker/wakeup.ts'
+import type { Movable } from './worker/worker.ts'
 
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
@@ -39,13 +40,12 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = safeLogger(options.logger ?? consoleLogger())
   const engine = options.storage ?? engineOnDemand('memory', inMemory)
-  const ownClock = options.clock ?? systemClock()
-  const clock = engineClock(ownClock, () => engine.time(), log)
-  const startedAt = ownClock.now()
+  const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
+  const startedAt = clock.elapsed()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
   const plugins = registry(options.plugins ?? [])
   const routes = routeTable(engine, clock)
-  const jobs = bell(clock)
+  const jobs = wakeup(clock)
   const later = background(log)
   const { on, emit } = observers(log)
   const ownQueue = queue === engine.queue
@@ -73,32 +73,28 @@ function assemble(platform: Platform, options: Options): Posthorn {
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters,
-    uptimeMs: () => ownClock.now() - startedAt,
+    uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     gathers: platform.gathers,
     newId: idMaker(clock.now, platform.randomBytes),
-    enqueueing: (attempts) => ({ enqueue: ownQueue, wake: !hasRoom(attempts) }),
     enqueued(added) {
       if (added.length === 0) return
       const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
-      const ring = (): void => jobs.ringIn(dueAt - clock.now())
-      if (ownQueue) return ring()
-      // One that falls due later is looked for by this process, and by whoever polls then.
-      const wake = dueAt <= clock.now() && !hasRoom(added.length)
-      later.run('handing jobs to the queue', () => queue.add(added, { wake }).then(ring))
+      const wake = (): void => jobs.wakeIn(dueAt - clock.now(), 'added')
+      if (ownQueue) return wake()
+      later.run('handing jobs to the queue', () => queue.add(added).then(wake))
     },
     emit,
   }
 
   const { services, ingest, deliver } = composeServices(ctx)
-  const { hasRoom, ...run } = workerOnDemand({
+  const run = workerOnDemand({
     ctx,
-    clock,
     ingest,
     deliver,
     background: later,
     jobs,
-    advance: advanceOf(options.clock),
+    time: movable(options.clock),
     changed,
   })
 
@@ -138,7 +134,6 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
     configuration: configurationReader({ ...outer, storage }, outer.configuration),
     gathers: false,
-    enqueueing: () => ({ enqueue: outer.ownQueue }), // no worker of this process hears of the commit
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }
@@ -187,8 +182,8 @@ function needed<Part>(part: Part | undefined, name: string, engine: string): Par
 }
 
 /** A fake clock can be moved on; the system's cannot. */
-function advanceOf(clock: (Clock & { advance?(ms: number): Promise<void> }) | undefined) {
-  return clock?.advance === undefined ? undefined : (ms: number) => clock.advance!(ms)
+function movable(clock: (Clock & Partial<Movable>) | undefined): Movable | undefined {
+  return clock?.advance === undefined ? undefined : (clock as Clock & Movable)
 }
 
 function consoleLogger(): Logger {

@@ -15,10 +15,11 @@ export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 export type { Inbox, Message, Taken } from './contracts/inbox.ts'
 export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
-export type { Claim, ClaimOptions, Job, Queue } from './contracts/queue.ts'
+export type { Claim, ClaimOptions, Job, Queue, SlotsInUse } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
 export type { HashName, Platform, SendRules, Thread, ThreadScript, Vitals } from './contracts/platform.ts'
 export type {
+  Bounds,
   AttemptQuery,
   Attempts,
   BoundStorage,
@@ -100,4 +101,5 @@ export type {
   ResourceService,
   WorkspaceService,
 } from './services/services.ts'
-export type { TickReport, Worker } from './worker/worker.ts'
+export type { TickReport } from './worker/passes.ts'
+export type { Worker } from './worker/worker.ts'

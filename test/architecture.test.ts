@@ -46,7 +46,7 @@ const files = ['src', 'adapters'].flatMap((top) =>
     .map((path) => {
       const name = join(top, path)
       const text = readFileSync(name, 'utf8')
-      return { name, room: roomOf(name), imports: importsOf(name, text), code: codeOf(text) }
+      return { name, text, room: roomOf(name), imports: importsOf(name, text), code: codeOf(text) }
     }),
 )
 
@@ -116,5 +116,49 @@ describe('nothing ambient', () => {
   test('the time is read in one file, and chance comes through the platform', () => {
     const readers = files.filter(({ code }) => /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code))
     expect(readers.map(({ name }) => name)).toEqual(['src/clock.ts'])
+  })
+})
+
+/** The lengths of all functions of a file, in lines: everything between the braces, inner functions included. */
+function functionLengths(name: string, text: string): readonly { readonly name: string; readonly lines: number }[] {
+  const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest)
+  const lineOf = (position: number): number => file.getLineAndCharacterOfPosition(position).line
+  const found: { name: string; lines: number }[] = []
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && 'body' in node && node.body !== undefined) {
+      const first = lineOf(node.body.getStart(file))
+      found.push({ name: `${name}:${first + 1}`, lines: lineOf(node.body.end) - first + 1 })
+    }
+    ts.forEachChild(node, visit)
+  }
+  visit(file)
+  return found
+}
+
+describe('short enough to read', () => {
+  const shortRooms = new Set(['src/contracts', 'src/core', 'src/schema', 'src/services', 'src/worker'])
+  /** Files of these rooms that have still to be shortened. */
+  const long = new Set(['src/services/gather.ts', 'src/services/ingest.ts'])
+
+  test('no function of these rooms is longer than 60 lines', () => {
+    const measured = files
+      .filter(({ name, room = '' }) => shortRooms.has(room) && !long.has(name))
+      .flatMap(({ name, text }) => functionLengths(name, text))
+    expect(measured.length).toBeGreaterThan(100)
+    expect(measured.filter(({ lines }) => lines > 60)).toEqual([])
+  })
+
+  test('the story of a delivery is shorter than 150 lines', () => {
+    const story = files.find(({ name }) => name === 'src/worker/deliveries.ts')
+    expect(story?.text.trimEnd().split('\n').length).toBeLessThan(150)
+  })
+
+  test('a function is measured from brace to brace, inner functions included', () => {
+    const text = `function outer() {\n  return {\n    inner() {\n    },\n  }\n}\nconst short = () => {\n}\n`
+    expect(functionLengths('a.ts', text)).toEqual([
+      { name: 'a.ts:1', lines: 6 },
+      { name: 'a.ts:3', lines: 2 },
+      { name: 'a.ts:7', lines: 2 },
+    ])
   })
 })

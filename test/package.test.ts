@@ -188,15 +188,15 @@ describe('what it weighs', () => {
 
   // `index` is the portable entry: router and validation, without an engine and the worker. 9 kB of it are lru-cache and ipaddr.js.
   const budgets: Readonly<Record<string, number>> = {
-    index: 39,
+    index: 41,
     client: 3,
     verify: 3,
     otel: 3,
     'event-validation/index': 30,
-    'function/index': 15,
+    'function/index': 16,
     'memory/index': 10,
     'node/index': 49,
-    'postgres/index': 20,
+    'postgres/index': 24,
     'redis/index': 20,
   }
 

@@ -14,7 +14,7 @@ import { applyPlan, planFor } from './configuration.ts'
 import { inRange, pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { addAttempt, closeAttempt, evict, isSucceeded } from './rows.ts'
-import { type Access, type KeptAttempt, quiet, type Room, roomOf, type State } from './state.ts'
+import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
 import { ascending, type Sorted, sorted } from './sorted.ts'
 import { count, tallied } from './tallies.ts'
 
@@ -22,15 +22,20 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
   return {
     load: (ids) => access.read((state) => ids.flatMap((id) => delivery(state, id) ?? [])),
 
-    settle: (settlements, { enqueue, wake = true }) =>
-      (wake ? access : quiet(access)).write((state) => {
-        const answers = settlements.map((settlement) => settle(state, settlement, enqueue))
+    settle: (settlements, { enqueue }) =>
+      access.write((state) => {
+        const seen = new Set<string>()
+        const answers = settlements.map((settlement) => {
+          const isRepeated = seen.has(settlement.attempt.id)
+          seen.add(settlement.attempt.id)
+          return settle(state, settlement, { enqueue, isRepeated })
+        })
         evict(state, keep)
         return answers
       }),
 
-    add: (workspaceId, attempts, { enqueue, wake = true }) =>
-      (wake ? access : quiet(access)).write((state) => {
+    add: (workspaceId, attempts, { enqueue }) =>
+      access.write((state) => {
         const room = roomOf(state, workspaceId)
         return attempts.map((attempt) => {
           const there = state.attempts.get(attempt.id)
@@ -64,7 +69,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         for (const [due_at, id] of ascending(state.open, after)) {
           if (due_at >= before || jobs.length >= limit) break
           const { of, attempt } = state.attempts.get(id)!
-          if (of.room.alive) jobs.push({ id, group: attempt.endpoint_id, due_at })
+          if (of.room.alive) jobs.push({ id, workspace: of.room.row.id, group: attempt.endpoint_id, due_at })
         }
         return jobs
       }),
@@ -99,6 +104,11 @@ function openAttempt(state: State, id: string): KeptAttempt | null {
   return kept !== undefined && kept.of.room.alive && kept.attempt.status === 'OPEN' ? kept : null
 }
 
+function attemptIn(state: State, workspaceId: string, id: string): KeptAttempt | null {
+  const kept = state.attempts.get(id)
+  return kept !== undefined && kept.of.room === roomOf(state, workspaceId) ? kept : null
+}
+
 function delivery(state: State, id: string): Delivery | null {
   const kept = openAttempt(state, id)
   if (kept === null) return null
@@ -112,10 +122,15 @@ function delivery(state: State, id: string): Delivery | null {
   return trace === undefined ? loaded : { ...loaded, trace }
 }
 
-function settle(state: State, settlement: Settlement, enqueue: boolean): Settled {
+function settle(
+  state: State,
+  settlement: Settlement,
+  { enqueue, isRepeated }: { enqueue: boolean; isRepeated: boolean },
+): Settled {
   if (enqueue && settlement.claim !== null) completeJobs(state, [settlement.claim])
-  const kept = openAttempt(state, settlement.attempt.id)
-  if (kept === null || kept.of.room.row.id !== settlement.workspaceId) return { settled: false, disabled: false }
+  const kept = attemptIn(state, settlement.workspaceId, settlement.attempt.id)
+  if (kept === null || isRepeated) return { settled: false, disabled: false }
+  if (kept.attempt.status !== 'OPEN') return settledBefore(state, kept, settlement)
 
   const { settled_at, next } = settlement
   // The follow-up first, so that the event is never without an open attempt in between.
@@ -128,6 +143,19 @@ function settle(state: State, settlement: Settlement, enqueue: boolean): Settled
   closeAttempt(state, kept, endedAttempt(kept.attempt, settlement, settlement.request, settlement.response))
   if (settlement.tally) count(state, settlement)
   return { settled: true, disabled: settlement.disable !== null && disable(state, kept.of.room, settlement) }
+}
+
+/** Whether it was this very settlement that closed the attempt, by an earlier call. */
+function settledBefore(state: State, { of, attempt }: KeptAttempt, settlement: Settlement): Settled {
+  const { status, attempted_at, settled_at, disable, next } = settlement
+  const settled =
+    attempt.status === status &&
+    attempt.attempted_at === attempted_at &&
+    attempt.updated_at === settled_at &&
+    (next === null || state.attempts.has(next.id))
+  const endpoint = state.endpoints.get(attempt.endpoint_id)
+  const isDisabled = endpoint?.room === of.room && !endpoint.row.enabled && endpoint.row.updated_at === settled_at
+  return { settled, disabled: settled && disable !== null && isDisabled }
 }
 
 /** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */

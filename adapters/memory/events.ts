@@ -2,19 +2,19 @@ import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/co
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange, pageOf } from './page.ts'
 import { addEvent, evict } from './rows.ts'
-import { type Access, type KeptEvent, quiet, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
+import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
 import { type Sorted, sorted } from './sorted.ts'
 
 export function memoryEvents(access: Access, keep: number): Events {
   const encoder = new TextEncoder()
   return {
-    ingest(entries, { enqueue, wake = true }) {
+    ingest(entries, { enqueue }) {
       const uniqueIds = entries.flatMap(({ workspaceId, event }) =>
         event.unique_id === null ? [] : [uniqueIdKey(workspaceId, event.unique_id)],
       )
       // A transaction makes its writes again on newer state: what it stored once is not judged by its revision again.
       const judged = new Set<IngestEntry>()
-      return (wake ? access : quiet(access)).write((state) => {
+      return access.write((state) => {
         const answers = entries.map((entry) => {
           const answer = ingest(state, entry, { enqueue, judged: judged.has(entry) })
           if (answer.kind === 'stored') judged.add(entry)

@@ -22,7 +22,7 @@ export interface MemoryOptions {
 export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
   Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const changed = listeners<Change>()
-  const jobsAdded = listeners<void>()
+  const jobsAdded = listeners<'elsewhere'>()
   const messagesPut = listeners<void>()
   const limiter = memoryLimiter()
 
@@ -34,7 +34,7 @@ export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
       const { changes, jobs, messages } = base.state.news
       base.state.news = noNews()
       for (const change of changes) changed.tell(change)
-      if (jobs) jobsAdded.tell()
+      if (jobs) jobsAdded.tell('elsewhere')
       if (messages) messagesPut.tell()
     },
   }
@@ -51,7 +51,7 @@ export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
 
   const queue = memoryQueue(access, jobsAdded.listen)
   const inbox = memoryInbox(access, messagesPut.listen)
-  const shared = { inbox, limiter, onChanged: changed.listen, ...nothingToOpen }
+  const shared = { inbox, limiter, onChanged: changed.listen, time: steadyTime(), ...nothingToOpen }
   const staged = new WeakMap<MemoryTransaction, Access>()
 
   return {
@@ -71,9 +71,18 @@ export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
   }
 }
 
+/**
+ * The time of this engine: the wall clock when it was asked first, and what has passed since then. A wall clock that is
+ * set later would otherwise make due times and leases wrong by as much.
+ */
+function steadyTime(): () => Promise<number> {
+  const { now, elapsed } = systemClock()
+  let origin: number | undefined
+  return async () => Math.floor((origin ??= now() - elapsed()) + elapsed())
+}
+
 /** What there is to say of connections where there are none. */
 const nothingToOpen = {
-  time: async () => systemClock().now(),
   ping: async () => {},
   stats: async () => ({ total: 0, active: 0 }),
   close: async () => {},

@@ -1,6 +1,9 @@
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
-import type { Access, Group, KeptJob, State } from './state.ts'
-import { add, ascending, first, remove, scan, sorted } from './sorted.ts'
+import { chosen } from './claim.ts'
+import { add, ascending, first, remove, sorted } from './sorted.ts'
+import type { Access, Group, KeptJob, Line, State } from './state.ts'
+
+const servedForMs = 3_600_000
 
 /** The queue over its part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
@@ -8,25 +11,14 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
     add: (jobs) => access.write((state) => addJobs(state, jobs)),
     complete: (claims) => access.write((state) => completeJobs(state, claims)),
 
-    claim: ({ limit, cap, busy, leaseMs, now }) =>
+    claim: (options) =>
       access.write((state) => {
-        const queue = state.queue
+        const { now, leaseMs } = options
         lapse(state, now)
         wake(state, now)
-        const claims: Claim[] = []
-        const visited: string[] = []
-        scan(queue.ready, (due, id) => {
-          if (due > now || claims.length >= limit) return false
-          const name = queue.heads.get(id)! // of every position in `ready`
-          const slots: unknown = busy[name]
-          const allowed = cap - (typeof slots === 'number' ? slots : 0) // a group may be called `constructor`
-          if (allowed <= 0) return true
-          visited.push(name)
-          const taken = oldest(queue.groups.get(name)!, now, Math.min(allowed, limit - claims.length))
-          for (const jobId of taken) claims.push(hold(state, queue.jobs.get(jobId)!, now + leaseMs))
-          return true
-        })
-        for (const name of visited) place(state, name)
+        const claims = chosen(state.queue, options).map((id) => hold(state, state.queue.jobs.get(id)!, now + leaseMs))
+        serve(state, claims, now)
+        for (const group of new Set(claims.map(({ group }) => group))) place(state, group)
         return claims
       }),
 
@@ -94,8 +86,8 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
     nextDueAt: () =>
       access.read(({ queue }) => {
         const times: number[] = []
-        const ready = first(queue.ready)
-        if (ready !== undefined) times.push(ready[0])
+        const turn = first(queue.turns)
+        if (turn !== undefined) times.push(turn[0])
         for (const [until, name] of ascending(queue.paused)) {
           const oldestWaiting = first(queue.groups.get(name)!.waiting)
           if (oldestWaiting !== undefined) times.push(Math.max(until, oldestWaiting[0]))
@@ -113,9 +105,9 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 
 /** Adds jobs that are not known yet. Storage calls it in the steps in which it writes attempts. */
 export function addJobs(state: State, jobs: readonly Job[]): void {
-  for (const { id, group, due_at } of jobs) {
+  for (const { id, workspace, group, due_at } of jobs) {
     if (state.queue.jobs.has(id)) continue
-    const kept: KeptJob = { job: { id, group, due_at }, token: null, heldUntil: 0 }
+    const kept: KeptJob = { job: { id, workspace, group, due_at }, token: null, heldUntil: 0 }
     state.queue.jobs.set(id, kept)
     wait(state, kept)
     state.news.jobs = true
@@ -133,8 +125,10 @@ export function completeJobs(state: State, claims: readonly Claim[]): void {
 }
 
 function groupOf(state: State, name: string): Group {
-  let group = state.queue.groups.get(name)
-  if (group === undefined) state.queue.groups.set(name, (group = { waiting: sorted(), pausedUntil: 0, head: null }))
+  const there = state.queue.groups.get(name)
+  if (there !== undefined) return there
+  const group: Group = { workspace: null, waiting: sorted(), pausedUntil: 0, head: null }
+  state.queue.groups.set(name, group)
   return group
 }
 
@@ -145,9 +139,11 @@ function heldBy(state: State, claim: Claim): KeptJob | undefined {
 }
 
 function wait(state: State, kept: KeptJob): void {
-  const { id, group, due_at } = kept.job
-  add(groupOf(state, group).waiting, [due_at, id])
-  place(state, group)
+  const { id, workspace, group: name, due_at } = kept.job
+  const group = groupOf(state, name)
+  group.workspace ??= workspace
+  add(group.waiting, [due_at, id])
+  place(state, name)
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
@@ -156,7 +152,7 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
-  return { id: job.id, group: job.group, due_at: job.due_at, token: kept.token }
+  return { ...job, token: kept.token }
 }
 
 /** Takes a job out of where it stands: held, or waiting since its hold lapsed. */
@@ -173,28 +169,57 @@ function place(state: State, name: string): void {
   const group = groupOf(state, name)
   const before = group.head
   const head = headOf(name, group)
-  if (before !== null) {
-    if (before.list === head?.list && before.at === head.at && before.id === head.id) return
-    remove(queue[before.list], [before.at, before.id])
-    if (before.list === 'ready') queue.heads.delete(before.id)
-  }
-  group.head = head
+  if (before?.list === head?.list && before?.at === head?.at && before?.id === head?.id) return
+  if (before?.list === 'paused') remove(queue.paused, [before.at, before.id])
+  if (head?.list === 'paused') add(queue.paused, [head.at, head.id])
   if (head === null) queue.groups.delete(name)
-  else add(queue[head.list], [head.at, head.id])
-  if (head?.list === 'ready') queue.heads.set(head.id, name)
+  group.head = head
+  if (group.workspace === null) return
+  const line = queue.lines.get(group.workspace) ?? newLine(state, group.workspace)
+  if (before?.list === 'ready') {
+    remove(line.ready, [before.at, before.id])
+    line.groupOf.delete(before.id)
+  }
+  if (head?.list === 'ready') {
+    add(line.ready, [head.at, head.id])
+    line.groupOf.set(head.id, name)
+  }
+  placeLine(state, group.workspace, line)
+}
+
+function newLine({ queue }: State, workspace: string): Line {
+  const line: Line = { ready: sorted(), groupOf: new Map(), turn: -Infinity }
+  queue.lines.set(workspace, line)
+  return line
+}
+
+/** Files a line under the time of its next turn; forgets it when no group is ready. */
+function placeLine({ queue }: State, workspace: string, line: Line): void {
+  const head = first(line.ready)
+  const turn = head === undefined ? Infinity : Math.max(head[0], queue.served.get(workspace) ?? -Infinity)
+  if (turn === line.turn) return
+  remove(queue.turns, [line.turn, workspace])
+  line.turn = turn
+  if (head === undefined) queue.lines.delete(workspace)
+  else add(queue.turns, [turn, workspace])
+}
+
+/** Notes which workspaces were served now. */
+function serve({ queue }: State, claims: readonly Claim[], now: number): void {
+  for (const { workspace } of claims) {
+    queue.served.delete(workspace) // so that it comes last
+    queue.served.set(workspace, now)
+  }
+  for (const [workspace, at] of queue.served) {
+    if (at > now - servedForMs) break
+    queue.served.delete(workspace)
+  }
 }
 
 function headOf(name: string, { pausedUntil, waiting }: Group): Group['head'] {
   if (pausedUntil > 0) return { list: 'paused', at: pausedUntil, id: name }
   const oldestWaiting = first(waiting)
   return oldestWaiting === undefined ? null : { list: 'ready', at: oldestWaiting[0], id: oldestWaiting[1] }
-}
-
-/** Up to `count` due jobs of a group, oldest first. */
-function oldest(group: Group, now: number, count: number): string[] {
-  const ids: string[] = []
-  scan(group.waiting, (due, id) => due <= now && ids.push(id) < count)
-  return ids
 }
 
 /** Lets jobs whose lease has ended wait again. Their tokens stay good until somebody takes them. */

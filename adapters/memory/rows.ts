@@ -44,7 +44,7 @@ function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boo
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])
-  if (enqueue) addJobs(state, [{ id, group: endpoint_id, due_at: scheduled_at }])
+  if (enqueue) addJobs(state, [{ id, workspace: of.room.row.id, group: endpoint_id, due_at: scheduled_at }])
 }
 
 /** Replaces an open attempt by how it ended. */

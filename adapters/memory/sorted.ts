@@ -84,11 +84,12 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
   return chunk && positionIn(chunk, 0)
 }
 
-/** Shows positions upwards until `visit` answers false: as `ascending`, without a pair for each. The list may not change meanwhile. */
-export function scan({ chunks }: Sorted, visit: (at: number, id: string) => boolean): void {
+/** The ids of positions with a number up to `most`, upwards, without a pair for each. The list may not change meanwhile. */
+export function* idsUpTo({ chunks }: Sorted, most: number): Generator<string, void> {
   for (const { ats, ids } of chunks) {
     for (let index = 0; index < ids.length; index++) {
-      if (!visit(ats[index]!, ids[index]!)) return
+      if (ats[index]! > most) return
+      yield ids[index]!
     }
   }
 }

@@ -56,19 +56,33 @@ export interface KeptJob {
 }
 
 export interface Group {
+  /** Null until a job of the group was added: a pause may come first. */
+  workspace: string | null
   readonly waiting: Sorted
   pausedUntil: number
-  /** Where the group stands in `ready` or `paused`, if anywhere. */
+  /** Where the group stands: in `paused`, or in `ready` of its workspace's line. */
   head: { readonly list: 'ready' | 'paused'; readonly at: number; readonly id: string } | null
+}
+
+/** The groups of a workspace that have a waiting job and are not paused. */
+export interface Line {
+  /** The oldest waiting job of each. */
+  readonly ready: Sorted
+  /** The group of each job in `ready`. */
+  readonly groupOf: Map<string, string>
+  /** Where the line stands in `turns`. */
+  turn: number
 }
 
 export interface QueueState {
   readonly jobs: Map<string, KeptJob>
   readonly groups: Map<string, Group>
-  /** The oldest waiting job of each group that is not paused. */
-  readonly ready: Sorted
-  /** The group of each job in `ready`: a claim looks at all of these, and `jobs` lies far and wide. */
-  readonly heads: Map<string, string>
+  /** Lines by workspace. A line has at least one group. */
+  readonly lines: Map<string, Line>
+  /** The workspaces of `lines` by the time of their next turn, or an earlier one. */
+  readonly turns: Sorted
+  /** When each workspace was last served, the earliest first; forgotten after an hour. */
+  readonly served: Map<string, number>
   /** Paused groups, by the end of their pause. */
   readonly paused: Sorted
   /** Held jobs, by the end of their lease. */
@@ -156,7 +170,15 @@ export function emptyState(): State {
     condemned: [],
     tallies: new Map(),
     turns: new Map(),
-    queue: { jobs: new Map(), groups: new Map(), ready: sorted(), heads: new Map(), paused: sorted(), held: sorted() },
+    queue: {
+      jobs: new Map(),
+      groups: new Map(),
+      lines: new Map(),
+      turns: sorted(),
+      served: new Map(),
+      paused: sorted(),
+      held: sorted(),
+    },
     inbox: { messages: new Map(), waiting: sorted(), held: sorted(), dead: new Map() },
     news: noNews(),
   }

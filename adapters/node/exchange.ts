@@ -1,8 +1,8 @@
 import type { Cancelable } from '../../src/core/cancellation.ts'
 import type { Bounds, Visit } from './bounds.ts'
-import { failureCode, failureMessage } from './failure.ts'
+import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
-import type { Call, Line, Listener, Wire } from './wire.ts'
+import { type Call, type Line, type Listener, type Wire, maxFramingBytes } from './wire.ts'
 
 export interface Exchange {
   readonly method: string
@@ -11,6 +11,8 @@ export interface Exchange {
   readonly body: string | Uint8Array | null
   /** Over everything: the line for a connection, lookup, connection, request and answer. */
   readonly timeoutMs: number
+  /** Over the rest of the answer, once its status has arrived. */
+  readonly restMs: number
   readonly until: Cancelable
   /** Reading stops when this many bytes of the body have come. */
   readonly maxBytes: number
@@ -24,7 +26,10 @@ export interface Means {
   readonly isLookingUp: (host: string) => boolean
 }
 
-/** `rawHeaders` has names and values in turn, read as latin1. `body` is what came of it; `whole` tells whether that is all. */
+/**
+ * `rawHeaders` has names and values in turn, read as latin1. `body` is what came of it; `whole` tells whether that is all.
+ * `ended` is false when the receiver did not end the answer in time.
+ */
 export type Ending =
   | {
       readonly kind: 'response'
@@ -32,6 +37,7 @@ export type Ending =
       readonly rawHeaders: readonly string[]
       readonly body: Buffer
       readonly whole: boolean
+      readonly ended: boolean
     }
   | { readonly kind: 'timeout' | 'denied'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
@@ -52,6 +58,8 @@ const unsettable = new Set([
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
+/** What a chunk without extensions needs around its bytes: its length in at most 16 digits, and two line breaks. */
+const chunkFrameBytes = 20
 const empty = Buffer.alloc(0)
 
 /** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
@@ -68,13 +76,16 @@ class Talk implements Listener {
   readonly #call: Call
   readonly #until: Cancelable
   readonly #maxBytes: number
+  readonly #restMs: number
   readonly #settle: (ending: Ending) => void
   readonly #visit: Visit
-  readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' })
+  readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' }, true)
   #timer: NodeJS.Timeout | undefined
+  #restTimer: NodeJS.Timeout | undefined
   #line: Line | undefined
   #status = 0
   #rawHeaders: readonly string[] = []
+  #headBytes = 0
   #chunks: Buffer[] = []
   #received = 0
   #informational = 0
@@ -84,13 +95,14 @@ class Talk implements Listener {
   constructor(
     means: Means,
     target: Target,
-    { method, headers, body, timeoutMs, until, maxBytes }: Exchange,
+    { method, headers, body, timeoutMs, restMs, until, maxBytes }: Exchange,
     settle: (ending: Ending) => void,
   ) {
     this.#means = means
     this.#call = { target, method, headers: framed(headers), body, timeoutMs }
     this.#until = until
     this.#maxBytes = maxBytes
+    this.#restMs = restMs
     this.#settle = settle
     this.#visit = means.bounds.visit(target.origin)
   }
@@ -101,8 +113,11 @@ class Talk implements Listener {
     this.#visit.enter(() => this.#send())
   }
 
-  onHeaders(code: number, raw: readonly string[]): void {
-    if (code >= 200 || code === 101) {
+  onHeaders(code: number, raw: readonly string[], statusText: string): void {
+    const bytes = headLength(statusText, raw)
+    this.#headBytes += bytes
+    if (bytes > maxFramingBytes) this.#failFraming()
+    else if (code >= 200 || code === 101) {
       this.#status = code
       this.#rawHeaders = raw
     } else if (++this.#informational > maxInformational) {
@@ -115,17 +130,25 @@ class Talk implements Listener {
     if (this.#isOver) return
     this.#chunks.push(chunk)
     this.#received += chunk.length
-    if (this.#received > this.#maxBytes) this.#breakOff({ kind: 'aborted' }) // there is an answer
+    if (this.#received > this.#maxBytes) this.#breakOff({ kind: 'aborted' }, true) // there is an answer
   }
 
-  onEnd(): void {
-    this.#end(this.#response(true))
+  onAwait(received: number | null): void {
+    if (this.#isOver) return
+    if (this.#hasTooMuchFraming(received)) return this.#failFraming()
+    // Most answers come whole, with their status: they need no second timer.
+    if (this.#status !== 0) this.#restTimer ??= setTimeout(onTimeout, this.#restMs, this)
+  }
+
+  onEnd(received: number | null): void {
+    if (this.#hasTooMuchFraming(received)) this.#failFraming()
+    this.#end(this.#response({ whole: true, ended: true }))
   }
 
   onError(cause: Error): void {
     const line = this.#line
     if (this.#isOver || line === undefined) return
-    if (this.#status !== 0) return this.#end(this.#response(false))
+    if (this.#status !== 0) return this.#end(this.#response({ whole: false, ended: false }))
     const code = failureCode(cause)
     if (code === 'EDENIED') return this.#end({ kind: 'denied', message: failureMessage(cause) })
     // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
@@ -154,21 +177,35 @@ class Talk implements Listener {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
+    clearTimeout(this.#restTimer)
     this.#until.unfollow(this.#onCancel)
     this.#visit.leave()
     this.#settle(ending)
   }
 
-  /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. */
-  #breakOff(otherwise: Ending): void {
-    this.#end(this.#status === 0 ? otherwise : this.#response(false))
+  /**
+   * Whether a head that is not complete, or all that frames a body, is too long. undici counts neither a status line nor
+   * chunk extensions; RFC 9112, section 7.1.1, asks to bound the total length of the latter.
+   */
+  #hasTooMuchFraming(received: number | null): boolean {
+    if (received === null) return false
+    return received - this.#headBytes - this.#received - this.#chunks.length * chunkFrameBytes > maxFramingBytes
+  }
+
+  #failFraming(): void {
+    this.#breakOff({ kind: 'error', message: headTooLong, unreachable: false })
+  }
+
+  /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. `ended`: by our own choice. */
+  #breakOff(otherwise: Ending, ended = false): void {
+    this.#end(this.#status === 0 ? otherwise : this.#response({ whole: false, ended }))
     this.#line?.cut()
   }
 
-  #response(whole: boolean): Ending {
+  #response(how: { readonly whole: boolean; readonly ended: boolean }): Ending {
     const [first = empty] = this.#chunks
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first
-    return { kind: 'response', status: this.#status, rawHeaders: this.#rawHeaders, body, whole }
+    return { kind: 'response', status: this.#status, rawHeaders: this.#rawHeaders, body, ...how }
   }
 
   #awaited(): string {
@@ -187,6 +224,13 @@ function onTimeout(talk: Talk): void {
 
 function failed(cause: unknown, unreachable: boolean): Ending {
   return { kind: 'error', message: failureMessage(cause), unreachable }
+}
+
+/** Of a status line and headers as they are commonly written, line breaks included. */
+function headLength(statusText: string, rawHeaders: readonly string[]): number {
+  let length = 'HTTP/1.1 200 \r\n\r\n'.length + statusText.length
+  for (const text of rawHeaders) length += text.length + 2
+  return length
 }
 
 /** Names and values in turn, without those that are the wire's. */

@@ -33,6 +33,7 @@ export function createGuardedFetch(
       headers: Object.fromEntries(headersOf(headers)),
       body,
       timeoutMs,
+      restMs: timeoutMs,
       until: cancelableBy(signal),
       maxBytes,
     })

@@ -4,6 +4,7 @@ import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-cl
 import type { SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/plugin.ts'
 import { addressJudge } from '../../src/core/address.ts'
+import { restOfAnswerMs } from '../../src/core/answer.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
 import type { Cancelable } from '../../src/core/cancellation.ts'
 import { sendsWithoutSignal } from '../../src/core/sender.ts'
@@ -100,6 +101,7 @@ export function guardedClient(
       headers,
       body: method === 'GET' || method === 'DELETE' ? null : body,
       timeoutMs,
+      restMs: restOfAnswerMs,
       until,
       maxBytes: captureBytes,
     })
@@ -118,12 +120,13 @@ export function guardedClient(
   return sendsWithoutSignal(contracted, send)
 }
 
-function replyOf({ status, rawHeaders, body }: Ending & { kind: 'response' }, maxBytes: number): Reply {
+function replyOf({ status, rawHeaders, body, ended }: Ending & { kind: 'response' }, maxBytes: number): Reply {
   return {
     kind: 'response',
     status,
     headers: recordHeaders(decoded(rawHeaders), { maxBytes }),
     body: recordBytes(body, maxBytes),
+    ended,
   }
 }
 

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 
 import type { Target } from './target.ts'
 import type { Tunnel } from './tunnel.ts'
-import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs } from './wire.ts'
+import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs, maxFramingBytes } from './wire.ts'
 
 /** What a connection is made for: the options of the request, as `node:http` hands them to its agent. */
 interface Dial extends http.ClientRequestArgs {
@@ -91,6 +91,8 @@ export function httpWire({ tls, lookup, bounds, tunnel }: HttpWireOptions): Wire
       port,
       path,
       headers: framed,
+      // Of the status text, names and values. Node's parser bounds a chunk extension by the same figure.
+      maxHeaderSize: maxFramingBytes,
       lookup,
       agent: isSecure ? secure : plain,
     }
@@ -106,25 +108,29 @@ export function httpWire({ tls, lookup, bounds, tunnel }: HttpWireOptions): Wire
       isOver = true
     }
     function broken(): void {
+      // What came along with the fault was parsed, and waits to be read.
+      for (let chunk = answer?.read(); !isOver && chunk instanceof Buffer; chunk = answer?.read())
+        listener.onData(chunk)
       fail(new Error('the answer broke off'))
     }
 
     sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken()))
-    sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, []))
+    sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, [], ''))
     // We never ask for it; without a listener the request would wait for nothing.
-    sent.on('upgrade', ({ statusCode = 0, rawHeaders }, socket) => {
+    sent.on('upgrade', ({ statusCode = 0, rawHeaders, statusMessage = '' }, socket) => {
       isOver = true
-      listener.onHeaders(statusCode, rawHeaders)
-      listener.onEnd()
+      listener.onHeaders(statusCode, rawHeaders, statusMessage)
+      listener.onEnd(null)
       socket.destroy()
     })
     sent.on('response', (message) => {
       answer = message
-      listener.onHeaders(message.statusCode ?? 0, message.rawHeaders)
+      listener.onHeaders(message.statusCode ?? 0, message.rawHeaders, message.statusMessage ?? '')
+      listener.onAwait(null)
       message.on('data', (chunk: Buffer) => listener.onData(chunk))
       message.on('end', () => {
         isOver = true
-        listener.onEnd()
+        listener.onEnd(null)
       })
       message.on('error', broken)
       message.on('close', broken)

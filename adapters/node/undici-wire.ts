@@ -6,7 +6,7 @@ import type { Client } from 'undici'
 
 import { Failure } from './failure.ts'
 import type { Target } from './target.ts'
-import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs } from './wire.ts'
+import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs, maxFramingBytes } from './wire.ts'
 
 interface UndiciWireOptions extends WireOptions {
   /** Called with an origin that undici cannot speak to. */
@@ -66,6 +66,7 @@ export function undiciWire(
     /** What had come on the socket before the call went out; that is less than nothing on a new one. */
     let receivedBefore = -1
     let listener: Listener | null = null
+    const received = (): number => (socket?.bytesRead ?? 0) - Math.max(receivedBefore, 0)
     /** What undici found wrong with the call that it was given last. */
     let refusal: Error | null = null
 
@@ -76,6 +77,7 @@ export function undiciWire(
       // The one deadline over the whole exchange is kept elsewhere.
       headersTimeout: 0,
       bodyTimeout: 0,
+      maxHeaderSize: maxFramingBytes, // of names and values, which come with a status line and more
       connect(_options, done) {
         const dialled = dial(target)
         const fail = (cause: Error): void => done(cause, null)
@@ -89,6 +91,8 @@ export function undiciWire(
           isConnected = true
           dialled.off('error', fail)
           done(null, dialled)
+          // After undici's own listener, which has read and parsed all by then.
+          dialled.on('readable', () => listener?.onAwait(received()))
         })
         dialled.once('close', () => {
           bounds.closed(connection)
@@ -100,10 +104,11 @@ export function undiciWire(
     /** What undici calls, one for all calls of the connection: it tells the listener of the moment. */
     const handler = {
       onConnect() {},
-      onHeaders(status: number, headers: Buffer[]) {
+      onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
         listener?.onHeaders(
           status,
           headers.map((text) => text.toString('latin1')),
+          statusText,
         )
         return true
       },
@@ -117,7 +122,7 @@ export function undiciWire(
         // A receiver that has not read the whole request may never do so.
         if (socket?.writableLength === 0) keep(connection)
         else socket?.destroy()
-        told?.onEnd()
+        told?.onEnd(received())
       },
       onError(cause: Error) {
         const told = listener
@@ -125,8 +130,8 @@ export function undiciWire(
         refusal = cause
         // Two answers that undici refuses to read on: 101, and 100 without a question.
         if (cause.message === 'bad upgrade') {
-          told?.onHeaders(101, [])
-          told?.onEnd()
+          told?.onHeaders(101, [], '')
+          told?.onEnd(received())
         } else if (cause.message === 'bad response') {
           onMisfit(target.origin)
           told?.onError(new Failure('EPROTO', 'the receiver sent 100 Continue without being asked for it'))

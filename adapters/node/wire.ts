@@ -22,10 +22,15 @@ export interface Call {
 /** What hears of an answer. Nothing is said after the end or an error, nor once the line was cut. */
 export interface Listener {
   /** Informational answers may come before the one that counts. Names and values in turn, bytes read as latin1. */
-  onHeaders(status: number, rawHeaders: readonly string[]): void
+  onHeaders(status: number, rawHeaders: readonly string[], statusText: string): void
   onData(chunk: Buffer): void
+  /**
+   * What came so far was handed over, and more is awaited. `received`: bytes since the call went out, framing included;
+   * null from a wire whose parser bounds the framing itself.
+   */
+  onAwait(received: number | null): void
   /** The answer is whole. */
-  onEnd(): void
+  onEnd(received: number | null): void
   /** No answer will come, or no more of it. */
   onError(cause: Error): void
 }
@@ -54,6 +59,12 @@ export interface WireOptions {
   readonly lookup: LookupFunction
   readonly bounds: Bounds
 }
+
+/**
+ * The most bytes of an answer's status line and headers together, of a trailer, and of what frames a body in chunks. Thus
+ * no line of them is longer. Servers of today send a few hundred bytes.
+ */
+export const maxFramingBytes = 16_384
 
 /** Receivers close idle connections after 5 s and more; a request that is sent at that moment is lost. */
 export const idleMs = 4000

@@ -48,7 +48,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
       return ids.flatMap((id) => deliveries.get(id) ?? [])
     },
 
-    async settle(settlements, { enqueue, wake = true }) {
+    async settle(settlements, { enqueue }) {
       const answers = await settle(db, settlements, enqueue)
       const disabled = settlements.filter((_, i) => answers[i]?.disabled)
       // One that falls due later is looked for by this process, and by whoever polls then.
@@ -57,12 +57,12 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
       )
       await announce(
         ...disabled.map(({ workspaceId }) => ({ workspaceId })),
-        ...(enqueue && wake && followed ? (['jobs'] as const) : []),
+        ...(enqueue && followed ? (['jobs'] as const) : []),
       )
       return answers
     },
 
-    async add(workspaceId, attempts, { enqueue, wake = true }) {
+    async add(workspaceId, attempts, { enqueue }) {
       if (attempts.length === 0) return []
       const rows = await run(sql`
         with given as (
@@ -86,7 +86,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
           where w.id = ${workspaceId}::text and a.id = any(${left}::text[])`)
         for (const row of there) made.add(row['id'])
       }
-      if (enqueue && wake && rows.length > 0) await announce('jobs')
+      if (enqueue && rows.length > 0) await announce('jobs')
       return attempts.map(({ id }) => made.has(id))
     },
 
@@ -131,11 +131,13 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
     async overdue({ before, after, limit }) {
       const [at, id] = after ?? [Number.MIN_SAFE_INTEGER, '']
       const rows = await run(sql`
-        select o.id, o.endpoint_id, o.scheduled_at from ${t.open_attempts} o join ${t.workspaces} w on w.key = o.workspace
+        select o.id, w.id as workspace_id, o.endpoint_id, o.scheduled_at
+        from ${t.open_attempts} o join ${t.workspaces} w on w.key = o.workspace
         where o.scheduled_at < ${before}::bigint and (o.scheduled_at, o.id) > (${at}::bigint, ${id}::text)
         order by o.scheduled_at, o.id limit ${limit}::int`)
       return rows.map((row) => ({
         id: row['id'] as string,
+        workspace: row['workspace_id'] as string,
         group: row['endpoint_id'] as string,
         due_at: number(row['scheduled_at']),
       }))

@@ -3,6 +3,7 @@ import type { PostgresClient, Row } from './clients.ts'
 import { isRetryable, translated } from './errors.ts'
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
+import { letExit } from './timers.ts'
 import { upkeep } from './upkeep.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
@@ -68,6 +69,7 @@ async function within<Answer>(answer: Promise<Answer>): Promise<Answer> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
     timer = setTimeout(() => reject(new PosthornError('unavailable', 'PostgreSQL did not answer in time')), deadlineMs)
+    letExit(timer)
   })
   try {
     return await Promise.race([answer, late])

@@ -61,9 +61,11 @@ export function postgres(
     { ...client, ...(listening !== undefined && listening !== false && { listen: listening }) },
     { schema, prepare, bound: false },
   )
-  const ear = earOf(db)
+  let id: string | undefined
+  const origin = (): string => (id ??= crypto.randomUUID()) // not before it is asked: the edge has no randomness while it loads
+  const ear = earOf(db, origin)
   return {
-    ...storageIn(db, announcer(db), ear),
+    ...storageIn(db, announcer(db, origin), ear),
     ...(ear && {
       onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
     }),

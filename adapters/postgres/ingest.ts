@@ -15,7 +15,7 @@ export async function ingest(
   db: Database,
   announce: Announce,
   entries: readonly IngestEntry[],
-  { enqueue, wake = true }: Enqueueing,
+  { enqueue }: Enqueueing,
 ): Promise<readonly IngestAnswer[]> {
   const answers = new Map<IngestEntry, IngestAnswer>()
   let waiting: readonly IngestEntry[] = entries.filter((entry) => {
@@ -36,7 +36,7 @@ export async function ingest(
   }
 
   db.passed(entries.reduce((rows, { attempts }) => rows + Math.max(attempts.length, 1), 0))
-  if (enqueue && wake && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
+  if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
     await announce('jobs')
   }
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more

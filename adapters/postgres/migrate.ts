@@ -9,6 +9,11 @@ import { checkSchema } from './tables.ts'
 /** The version that this package writes and reads. */
 export const schemaVersion = migrations.at(-1)!.version
 
+/** A table that is to be changed is in use: others must not wait behind the change, so it is tried again. */
+const inUse = '55P03'
+const tries = 20
+const pauseMs = 500
+
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
 const newer = 'PH001'
 
@@ -19,20 +24,28 @@ const newer = 'PH001'
  * The role needs CREATE on the database, or on the schema where that exists already. To run, a role needs USAGE on the
  * schema, SELECT, INSERT, UPDATE, DELETE on its tables and USAGE on its sequences.
  *
- * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows.
+ * It may run beside processes of the version before. A table that it changes is locked for milliseconds, once no
+ * transaction that wrote to it is open: it waits a second for these at most, and tries again for half a minute.
+ *
+ * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, or a table was in use
+ * all the time.
  */
 export async function migrate(
   handle: PostgresHandle,
   { schema = 'posthorn' }: { schema?: string } = {},
 ): Promise<void> {
   const db = database(clientOf(handle), { schema, prepare: false, bound: false })
-  try {
-    await db.ask(raw(migrationSql({ schema })))
-  } catch (error) {
-    if (error instanceof PosthornError && codeOf(error.cause) === newer) {
-      throw new PosthornError('unavailable', newerText(schema), { cause: error.cause })
+  for (let n = 1; ; n++) {
+    try {
+      await db.ask(raw(migrationSql({ schema })))
+      return
+    } catch (error) {
+      const code = error instanceof PosthornError ? codeOf(error.cause) : ''
+      if (code === newer) throw new PosthornError('unavailable', newerText(schema), { cause: error })
+      if (code !== inUse) throw error
+      if (n === tries) throw new PosthornError('unavailable', inUseText(schema), { cause: error })
+      await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
-    throw error
   }
 }
 
@@ -81,6 +94,10 @@ export async function verify({ ask, schema, t }: Database): Promise<void> {
       `The schema "${schema}" has version ${version}, and this package needs ${schemaVersion}: run migrate()`,
     )
   }
+}
+
+function inUseText(schema: string): string {
+  return `A table of the schema "${schema}" was in use all the time by a transaction that is open: run migrate() again`
 }
 
 function newerText(schema: string): string {

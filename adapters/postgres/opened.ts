@@ -12,7 +12,13 @@ export const newAttempt = raw(`id text collate "C", event_id text collate "C", e
  */
 export function opened(db: Database, attempts: Sql, enqueue: boolean): Sql {
   const { t } = db
-  const queued = sql`, ${added(db, sql`select id, endpoint_id as group_id, scheduled_at as due_at from made`)}`
+  const queued = sql`, ${added(
+    db,
+    sql`select id, endpoint_id as group_id, scheduled_at as due_at from made`,
+    sql`
+      select endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(scheduled_at)
+      from made m group by endpoint_id, workspace`,
+  )}`
   return sql`
     made as (
       insert into ${t.attempts} (id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at)

@@ -1,6 +1,7 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { type Database, number } from './database.ts'
 import { isRace } from './errors.ts'
+import { servedForMs } from './asked.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
@@ -101,7 +102,10 @@ export async function purge(
   return removed
 }
 
-/** Small rows that nothing asks for any more: old counts, and what the queue and the limiter keep of endpoints and sources that are gone. */
+/**
+ * Small rows that nothing asks for any more: old counts, what the queue and the limiter keep of endpoints and sources that
+ * are gone, and lines of workspaces that had no work for an hour.
+ */
 async function tidy({ run, t }: Database): Promise<void> {
   await run(sql`
     delete from ${t.tallies} where minute < (select max(minute) from ${t.tallies}) - ${keptMinutes}::bigint`)
@@ -113,6 +117,14 @@ async function tidy({ run, t }: Database): Promise<void> {
         and not exists (select from ${t.hints} h where h.group_id = g.id)
         and (select 1 from ${t.jobs} j where j.group_id = g.id limit 1) is null
       limit ${tidied} for update of g skip locked
+    ))`)
+  await run(sql`
+    delete from ${t.lines} where workspace = any(array(
+      select l.workspace from ${t.lines} l
+      where l.ready_at is null and coalesce(l.served_at, 0) < (select max(served_at) from ${t.lines}) - ${servedForMs}::bigint
+        and not exists (select from ${t.groups} g where g.workspace = l.workspace and g.ready_at is not null)
+        and not exists (select from ${t.hints} h where h.workspace = l.workspace)
+      limit ${tidied} for update of l skip locked
     ))`)
   await run(sql`
     delete from ${t.limits} where key = any(array(

@@ -1,4 +1,5 @@
 import type { Settled, Settlement } from '../../src/contracts/storage.ts'
+import type { Row } from './clients.ts'
 import { type Database, json } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { newAttempt, opened } from './opened.ts'
@@ -15,6 +16,20 @@ export async function settle(
   settlements: readonly Settlement[],
   enqueue: boolean,
 ): Promise<readonly Settled[]> {
+  const answers = await settleInParts(db, settlements, enqueue)
+  const seen = new Set<string>()
+  return settlements.map(({ attempt }, i) => {
+    if (seen.has(attempt.id)) return { settled: false, disabled: false }
+    seen.add(attempt.id)
+    return answers[i]! // one for each
+  })
+}
+
+async function settleInParts(
+  db: Database,
+  settlements: readonly Settlement[],
+  enqueue: boolean,
+): Promise<readonly Settled[]> {
   try {
     return await settleTogether(db, settlements, enqueue)
   } catch (error) {
@@ -25,8 +40,8 @@ export async function settle(
     }
     const half = settlements.length >> 1
     return [
-      ...(await settle(db, settlements.slice(0, half), enqueue)),
-      ...(await settle(db, settlements.slice(half), enqueue)),
+      ...(await settleInParts(db, settlements.slice(0, half), enqueue)),
+      ...(await settleInParts(db, settlements.slice(half), enqueue)),
     ]
   }
 }
@@ -93,11 +108,47 @@ async function settleTogether(
     select closed.id, ${given.some(({ disable }) => disable !== null) ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
     from closed`)
 
-  const disabled = new Map(rows.map((row) => [row['id'], row['disabled'] === true]))
-  return settlements.map((settlement) => {
-    const settled = first.get(settlement.attempt.id) === settlement && disabled.has(settlement.attempt.id)
-    return { settled, disabled: settled && disabled.get(settlement.attempt.id)! }
+  const answers = answersOf(rows)
+  const left = given.filter(({ attempt }) => !answers.has(attempt.id))
+  const before = left.length === 0 ? answers : await settledBefore(db, left)
+  return settlements.map(({ attempt }) => {
+    return answers.get(attempt.id) ?? before.get(attempt.id) ?? { settled: false, disabled: false }
   })
+}
+
+function answersOf(rows: readonly Row[]): Map<unknown, Settled> {
+  return new Map(rows.map((row) => [row['id'], { settled: true, disabled: row['disabled'] === true }]))
+}
+
+/** Which attempts these very settlements closed, by an earlier call. */
+async function settledBefore({ run, t }: Database, settlements: readonly Settlement[]): Promise<Map<unknown, Settled>> {
+  const given = settlements.map(({ attempt, workspaceId, status, attempted_at, settled_at, next, disable }) => ({
+    id: attempt.id,
+    workspace_id: workspaceId,
+    endpoint_id: attempt.endpoint_id,
+    status,
+    attempted_at,
+    settled_at,
+    next_id: next?.id,
+    disable: disable !== null,
+  }))
+  const rows = await run(sql`
+    with given as materialized (
+      select * from jsonb_to_recordset(${json(given)}::text::jsonb)
+        as g (id text collate "C", workspace_id text collate "C", endpoint_id text collate "C", status text,
+          attempted_at bigint, settled_at bigint, next_id text collate "C", disable boolean)
+    )
+    select o.attempt_id as id, g.disable and coalesce((
+        select not e.enabled and e.updated_at = g.settled_at from ${t.endpoints} e
+        where e.id = g.endpoint_id and e.workspace = o.workspace
+      ), false) as disabled
+    from ${t.outcomes} o
+    join given g on g.id = o.attempt_id
+    where o.attempt_id = any(array(select id from given))
+      and o.workspace = (select key from ${t.workspaces} w where w.id = g.workspace_id)
+      and o.status = g.status and o.settled_at = g.settled_at and o.attempted_at is not distinct from g.attempted_at
+      and (g.next_id is null or (select true from ${t.attempts} a where a.id = g.next_id))`)
+  return answersOf(rows)
 }
 
 /** Parts of the `with` that disable the endpoints whose url is still the one that was judged, and say by which attempt. */

@@ -19,6 +19,7 @@ const names = [
   'tallies',
   'jobs',
   'groups',
+  'lines',
   'hints',
   'messages',
   'dead_messages',

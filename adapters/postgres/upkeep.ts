@@ -10,6 +10,7 @@ const growing = {
   outcomes: 'attempt_id',
   jobs: 'id',
   groups: 'id',
+  lines: 'workspace',
 } as const
 
 /** Rows that go through this process between two looks. */

@@ -1,11 +1,20 @@
+import type { Connection } from './client.ts'
+
 /** The least time between two announcements of one process, milliseconds. */
 const everyMs = 50
 
+export interface Announcer {
+  /** What its announcements carry, so that its own are known from those of others. */
+  readonly origin: string
+  announce(): void
+}
+
 /**
- * Tells other processes that something was added: at once, and at most once in 50 ms, the last one never left out.
- * It is a hint, so nobody waits for it and its failure is nobody's.
+ * Tells all processes that something was added: at once, and at most once in 50 ms, the last one never left out.
+ * It is a hint, so nobody waits for it, its failure is nobody's, and it keeps no process alive.
  */
-export function announcer(publish: () => Promise<unknown>): () => void {
+export function announcer(connection: Connection, channel: string): Announcer {
+  const origin = crypto.randomUUID()
   let resting = false
   let again = false
   const announce = (): void => {
@@ -14,13 +23,20 @@ export function announcer(publish: () => Promise<unknown>): () => void {
       return
     }
     resting = true
-    publish().catch(() => {})
-    setTimeout(() => {
+    connection.send('PUBLISH', [channel, origin], false).catch(() => {})
+    const timer: unknown = setTimeout(() => {
       resting = false
       if (!again) return
       again = false
       announce()
     }, everyMs)
+    release(timer)
   }
-  return announce
+  return { origin, announce }
+}
+
+/** Lets the process end before a timer, where timers are objects that can. */
+function release(timer: unknown): void {
+  if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
+    timer.unref()
 }

@@ -7,7 +7,7 @@ local function nameOf(room)
   return room and redis.call('HGET', tag .. ':room:' .. room, 'id')
 end
 
-local function addAttempt(room, event, attempt, touched)
+local function addAttempt(room, event, attempt, touched, workspace)
   local id, endpoint, due = attempt.id, attempt.endpoint, attempt.due
   redis.call('HSET', tag .. ':attempt:' .. id, 'room', room, 'event', event, 'endpoint', endpoint, 'due', due,
     'created', attempt.created, 'status', 'OPEN', 'planned', attempt.planned)
@@ -18,7 +18,7 @@ local function addAttempt(room, event, attempt, touched)
   redis.call('ZADD', tag .. ':event:' .. event .. ':attempts', 0, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
-  if touched then addJob(id, endpoint, due, touched) end
+  if touched then addJob(id, workspace, endpoint, due, touched) end
 end
 
 local function noLongerOpen(event)

@@ -46,7 +46,7 @@ for i = 3, #ARGV, 6 do
   local event, attempt = ARGV[i], attemptAt(i + 1)
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
-  if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched) end
+  if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched, ARGV[1]) end
   reply[#reply + 1] = (fresh or (there and there == room)) and '1' or '0'
 end
 placeAll(touched)
@@ -66,8 +66,8 @@ return { attempt[2], attempt[3], attempt[4] or '', attempt[5] or '' }`,
 /**
  * A position that is there no more is put back for a moment, to learn its rank.
  *
- * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time and endpoint of each, the
- * endpoint '' where the workspace was deleted.
+ * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time, endpoint and workspace
+ * of each, the workspace '' where it was deleted.
  */
 const overdue = script(
   `${attemptFunctions}
@@ -85,7 +85,8 @@ for i = 1, #page, 2 do
   local attempt = redis.call('HMGET', tag .. ':attempt:' .. page[i], 'room', 'endpoint')
   reply[#reply + 1] = page[i]
   reply[#reply + 1] = page[i + 1]
-  reply[#reply + 1] = nameOf(attempt[1]) and attempt[2] or ''
+  reply[#reply + 1] = attempt[2] or ''
+  reply[#reply + 1] = nameOf(attempt[1]) or ''
 end
 return reply`,
   { again: true },
@@ -190,21 +191,21 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return deliveries
     },
 
-    async settle(settlements, { enqueue, wake = true }) {
+    async settle(settlements, { enqueue }) {
       const settled = await settleAll(connection, tag, settlements, enqueue)
       const isDue = ({ next, settled_at }: Settlement) => next !== null && next.scheduled_at <= settled_at
-      if (enqueue && wake && settlements.some(isDue)) announce()
+      if (enqueue && settlements.some(isDue)) announce()
       return settled
     },
 
-    async add(workspaceId, attempts, { enqueue, wake = true }) {
+    async add(workspaceId, attempts, { enqueue }) {
       const there: boolean[] = []
       for (const part of chunks(attempts)) {
         const args = part.flatMap((attempt) => [attempt.event_id, ...attemptArgs(attempt)])
         const reply = await run(connection, add, tag, [workspaceId, enqueue ? 1 : 0, ...args])
         there.push(...reply.map((answer) => answer === '1'))
       }
-      if (enqueue && wake && attempts.length > 0) announce()
+      if (enqueue && attempts.length > 0) announce()
       return there
     },
 
@@ -222,9 +223,9 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       let position: readonly (string | number)[] = after ?? ['', '']
       while (jobs.length < limit) {
         const wanted = Math.min(limit - jobs.length, 250)
-        const rows = rowsOf(await run(connection, overdue, tag, [before, ...position, wanted]), 3)
-        for (const [id, due, group] of rows as readonly [string, string, string][]) {
-          if (group !== '') jobs.push({ id, group, due_at: Number(due) })
+        const rows = rowsOf(await run(connection, overdue, tag, [before, ...position, wanted]), 4)
+        for (const [id, due, group, workspace] of rows as readonly [string, string, string, string][]) {
+          if (workspace !== '') jobs.push({ id, workspace, group, due_at: Number(due) })
           position = [due, id]
         }
         if (rows.length < wanted) break

@@ -46,7 +46,7 @@ local function judge(i, attempts)
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], id)
   end
   if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], id) end
-  for _, attempt in ipairs(attempts) do addAttempt(room, id, attempt, ARGV[1] == '1' and touched) end
+  for _, attempt in ipairs(attempts) do addAttempt(room, id, attempt, ARGV[1] == '1' and touched, workspace) end
   return 'stored'
 end
 local reply, i = {}, 2
@@ -94,7 +94,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
   }
 
   return {
-    async ingest(entries, { enqueue, wake = true }) {
+    async ingest(entries, { enqueue }) {
       const encoder = new TextEncoder()
       const answers: IngestAnswer[] = []
       for (const part of batches(entries)) {
@@ -102,7 +102,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
         const reply = await run(connection, ingest, tag, [enqueue ? 1 : 0, ...args])
         for (const row of rowsOf(reply, 3)) answers.push(answerOf(row))
       }
-      if (enqueue && wake && entries.some(({ attempts }) => attempts.length > 0)) announce()
+      if (enqueue && entries.some(({ attempts }) => attempts.length > 0)) announce()
       return answers
     },
 

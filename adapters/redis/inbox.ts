@@ -179,7 +179,7 @@ return {}`,
 )
 
 export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox {
-  const announce = announcer(() => connection.send('PUBLISH', [putChannel(tag), ''], false))
+  const { announce } = announcer(connection, putChannel(tag))
   const holds = (taken: readonly Taken[]) => taken.flatMap(({ id, token }) => [id, token])
 
   return {

@@ -1,11 +1,12 @@
 import type { Change, Storage } from '../../src/contracts/storage.ts'
+import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
 import { connect, type RedisClient } from './client.ts'
 import { redisCollection } from './collection.ts'
 import { redisConfiguration } from './configuration.ts'
 import { redisEvents } from './events.ts'
 import { redisInbox } from './inbox.ts'
-import { changedChannel, tagOf } from './keys.ts'
+import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
 import { redisPurge } from './purge.ts'
@@ -36,7 +37,7 @@ export function redis(
   const tag = tagOf(namespace)
   const connection = connect(client)
   const ear = earOf(client)
-  const { announce, ...queue } = redisQueue(connection, tag, ear)
+  const added = announcer(connection, addedChannel(tag))
   // A write: without memory and on a replica PING is answered too.
   const ping = async (): Promise<void> => {
     await connection.send('SET', [`${tag}:probe`, '1'], true)
@@ -44,15 +45,15 @@ export function redis(
 
   return {
     name: 'redis',
-    queue: { ...queue, ping },
+    queue: { ...redisQueue(connection, tag, ear, added), ping },
     inbox: redisInbox(connection, tag, ear),
     limiter: redisLimiter(connection, tag),
     workspaces: redisWorkspaces(connection, tag),
     endpoints: redisCollection('endpoints', connection, tag),
     sources: redisCollection('sources', connection, tag),
     plugins: redisCollection('plugins', connection, tag),
-    events: redisEvents(connection, tag, announce),
-    attempts: redisAttempts(connection, tag, announce),
+    events: redisEvents(connection, tag, added.announce),
+    attempts: redisAttempts(connection, tag, added.announce),
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
     turn: redisTurn(connection, tag),

@@ -1,48 +1,177 @@
 /**
  * What scripts that touch the queue share. `{tag}:queue:` holds
  *
- *     jobs           hash    job -> "<due_at> <token> <group>", every job; the token is - until it is first held
- *     group:<group>  zset    waiting jobs of a group by due_at (and id, which is how Redis orders equal scores)
- *     heads          hash    group -> its head, "<job> <group>" of its first waiting job
- *     ready          zset    the heads of groups that are not paused, by due_at; a claim steps over a group by reading its name here
- *     blocked        zset    the heads of paused groups, so that a claim never meets them
- *     paused         zset    groups by the end of their pause
- *     held           zset    held jobs by the end of their lease
+ *     jobs              hash    job -> "<due_at> <token> <group>", every job; the token is - until it is first held
+ *     group:<group>     zset    waiting jobs of a group by due_at (and id, which is how Redis orders equal scores)
+ *     places            hash    group -> where its head stands: "+<workspace> <job>" in the line of its workspace, or
+ *                               "-<workspace> <job>" among the stopped; for groups that have waiting jobs
+ *     line:<workspace>  zset    heads of the workspace's groups that are not paused, by due_at
+ *     stopped           zset    heads of paused groups by due_at, so that a claim never meets them
+ *     paused            zset    groups by the end of their pause
+ *     lines             zset    workspaces by their next turn: when the first head of their line fell due, or when they were
+ *                               last served, the later of the two
+ *     oldest            zset    the same workspaces by when the first head of their line fell due
+ *     served            zset    workspaces by when they were last served, for an hour
+ *     held              zset    held jobs by the end of their lease
+ *
+ * A head of a group is "<job> <group>" of its first waiting job; a claim steps over a group by reading its name here. A
+ * token is "<random>/<workspace>": so a job that waits again knows its workspace although its group has no place. No
+ * name of a key is the beginning of another name that ids are appended to, so no id makes a key of another kind.
  *
  * A lapsed job waits again and keeps its token until somebody takes it: so its holder can still lengthen the hold.
+ *
+ * Stores of the version before have no places, lines and turns: its processes keep the heads of all groups in
+ *
+ *     heads             hash    group -> its head
+ *     ready             zset    heads of groups that are not paused, by due_at
+ *     blocked           zset    heads of paused groups, by due_at
+ *
+ * and know nothing of workspaces. Such processes may run beside this version: each claim takes heads over from there, and
+ * whatever changes a group here removes its head there, since a claim of theirs fails at a head without a job. What they
+ * changed leaves heads in lines that are out of date: a claim that meets one files its group anew. The workspace of a job
+ * that they added is that of its attempt, if the storage is here too; else it is '' until somebody adds the job again.
+ *
+ * One shard is all there is today. The number of a shard would stand in the tag: `{posthorn:7}:queue:`.
  */
 export const queueFunctions = `
 local queue = KEYS[1] .. ':queue:'
 
-local function place(group)
-  local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
-  local index = queue .. (redis.call('ZSCORE', queue .. 'paused', group) and 'blocked' or 'ready')
-  local before = redis.call('HGET', queue .. 'heads', group)
-  local head = first[1] and first[1] .. ' ' .. group
-  if before and before ~= head then
-    redis.call('ZREM', index, before)
-    redis.call('HDEL', queue .. 'heads', group)
-  end
-  if head then
-    redis.call('ZADD', index, first[2], head)
-    redis.call('HSET', queue .. 'heads', group, head)
-  end
-end
+-- Whether there are heads of the version before, once it is asked; and the workspaces whose line changed.
+local mixed, changed = nil, {}
 
-local function placeAll(groups)
-  for group in pairs(groups) do place(group) end
-end
-
-local function addJob(id, group, due, touched)
-  if redis.call('HSETNX', queue .. 'jobs', id, due .. ' - ' .. group) == 1 then
-    redis.call('ZADD', queue .. 'group:' .. group, due, id)
-    touched[group] = true
-  end
+local function isMixed()
+  if mixed == nil then mixed = redis.call('EXISTS', queue .. 'heads') == 1 end
+  return mixed
 end
 
 local function findJob(id)
   local job = redis.call('HGET', queue .. 'jobs', id)
   if job then return string.match(job, '^(%S+) (%S+) (.*)$') end
+end
+
+local function workspaceOf(id)
+  local _, token = findJob(id)
+  local workspace = string.match(token or '', '/(.+)$')
+  if workspace then return workspace end
+  local room = redis.call('HGET', KEYS[1] .. ':attempt:' .. id, 'room')
+  return room and redis.call('HGET', KEYS[1] .. ':room:' .. room, 'id') or ''
+end
+
+local function dropOldHeads(groups)
+  local heads, found = {}, {}
+  for i, head in ipairs(redis.call('HMGET', queue .. 'heads', unpack(groups))) do
+    if head then
+      heads[#heads + 1] = head
+      found[#found + 1] = groups[i]
+    end
+  end
+  if #heads == 0 then return end
+  redis.call('ZREM', queue .. 'ready', unpack(heads))
+  redis.call('ZREM', queue .. 'blocked', unpack(heads))
+  redis.call('HDEL', queue .. 'heads', unpack(found))
+end
+
+-- What is to be written, gathered so that each key is written once: members of sorted sets by key, and fields of places.
+local leaving, coming, left, filed = {}, {}, {}, {}
+
+local function leave(key, member)
+  local list = leaving[key]
+  if list then list[#list + 1] = member else leaving[key] = { member } end
+end
+
+local function come(key, score, member)
+  local list = coming[key]
+  if list then
+    list[#list + 1] = score
+    list[#list + 1] = member
+  else
+    coming[key] = { score, member }
+  end
+end
+
+local function indexOf(mark, workspace)
+  if mark == '-' then return queue .. 'stopped' end
+  changed[workspace] = true
+  return queue .. 'line:' .. workspace
+end
+
+-- Files a group, which stood at "before", under its first waiting job, if there is one.
+local function file(group, before, job, due, isPaused, workspace)
+  local mark, found, head
+  if before then mark, found, head = string.match(before, '^([+-])(%S*) (%S+)$') end
+  if job then
+    workspace = found and found ~= '' and found or workspace or workspaceOf(job)
+    local at = isPaused and '-' or '+'
+    local after = at .. workspace .. ' ' .. job
+    if after == before then return end
+    come(indexOf(at, workspace), due, job .. ' ' .. group)
+    filed[#filed + 1] = group
+    filed[#filed + 1] = after
+  elseif before then
+    left[#left + 1] = group
+  end
+  if before then leave(indexOf(mark, found), head .. ' ' .. group) end
+end
+
+-- Files a line, whose first head fell due then, under its next turn.
+local function fileLine(workspace, due, served)
+  if due then
+    come(queue .. 'lines', served and tonumber(served) > tonumber(due) and served or due, workspace)
+    come(queue .. 'oldest', due, workspace)
+  else
+    leave(queue .. 'lines', workspace)
+    leave(queue .. 'oldest', workspace)
+  end
+end
+
+local function write()
+  for key, members in pairs(leaving) do redis.call('ZREM', key, unpack(members)) end
+  for key, members in pairs(coming) do redis.call('ZADD', key, unpack(members)) end
+  if #left > 0 then redis.call('HDEL', queue .. 'places', unpack(left)) end
+  if #filed > 0 then redis.call('HSET', queue .. 'places', unpack(filed)) end
+  leaving, coming, left, filed = {}, {}, {}, {}
+end
+
+-- Writes what groups changed, then files the lines that changed by it.
+local function writeAll()
+  write()
+  local workspaces = {}
+  for workspace in pairs(changed) do workspaces[#workspaces + 1] = workspace end
+  if #workspaces == 0 then return end
+  local served = redis.call('ZMSCORE', queue .. 'served', unpack(workspaces))
+  for i, workspace in ipairs(workspaces) do
+    local first = redis.call('ZRANGE', queue .. 'line:' .. workspace, 0, 0, 'WITHSCORES')
+    fileLine(workspace, first[2], served[i])
+  end
+  changed = {}
+  write()
+end
+
+-- Files groups that changed, each with its workspace, or false where the workspace is not known.
+local function placeAll(touched)
+  local groups = {}
+  for group in pairs(touched) do groups[#groups + 1] = group end
+  if #groups == 0 then return end
+  if isMixed() then dropOldHeads(groups) end
+  local before = redis.call('HMGET', queue .. 'places', unpack(groups))
+  local pauses = redis.call('ZMSCORE', queue .. 'paused', unpack(groups))
+  for i, group in ipairs(groups) do
+    local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
+    file(group, before[i], first[1], first[2], pauses[i], touched[group])
+  end
+  writeAll()
+end
+
+-- Answers whether the job is new. A job already known still tells the workspace of its group.
+local function addJob(id, workspace, group, due, touched)
+  touched[group] = workspace
+  if redis.call('HSETNX', queue .. 'jobs', id, due .. ' - ' .. group) == 0 then return false end
+  redis.call('ZADD', queue .. 'group:' .. group, due, id)
+  return true
+end
+
+local function touch(touched, group, token)
+  touched[group] = touched[group] or string.match(token, '/(.+)$') or false
 end
 
 local function completeJob(id, token, touched)
@@ -51,7 +180,7 @@ local function completeJob(id, token, touched)
   redis.call('HDEL', queue .. 'jobs', id)
   if redis.call('ZREM', queue .. 'held', id) == 0 then
     redis.call('ZREM', queue .. 'group:' .. group, id)
-    touched[group] = true
+    touch(touched, group, token)
   end
 end
 `

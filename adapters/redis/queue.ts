@@ -1,91 +1,21 @@
 import type { Claim, Queue } from '../../src/contracts/queue.ts'
-import { announcer } from './announce.ts'
+import type { Announcer } from './announce.ts'
+import { claimJobs } from './claim.ts'
 import type { Connection } from './client.ts'
 import { addedChannel } from './keys.ts'
 import type { Ear } from './listen.ts'
 import { queueFunctions } from './queue-script.ts'
-import { chunks, rowsOf, run, script } from './scripts.ts'
+import { chunks, run, script } from './scripts.ts'
 
-/** ARGV: id, group, due_at of each job. */
+/** ARGV: id, workspace, group, due_at of each job. Answers how many are new. */
 const add = script(
   `${queueFunctions}
-local touched = {}
-for i = 1, #ARGV, 3 do addJob(ARGV[i], ARGV[i + 1], ARGV[i + 2], touched) end
-placeAll(touched)
-return {}`,
-  { again: true },
-)
-
-/** The most jobs that one run claims. A larger limit takes several, each of which begins with the oldest group again. */
-const jobsPerClaim = 1000
-
-/**
- * Pauses that are over and holds that lapsed come back first, at most 250 of each a run. Then groups in order: one that
- * is at its cap is stepped over, and of those there are no more than the caller names.
- *
- * ARGV: limit, cap, now, end of the lease, token, the groups at their cap as JSON, then group and busy jobs of each other
- * busy group. Answers id, group, due_at of each job.
- */
-const claim = script(
-  `${queueFunctions}
-local limit, cap, now, lease, token = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4], ARGV[5]
-local busy = {}
-for _, group in ipairs(cjson.decode(ARGV[6])) do busy[group] = cap end
-for i = 7, #ARGV, 2 do busy[ARGV[i]] = tonumber(ARGV[i + 1]) end
-
-for _, group in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'paused', '-inf', now, 'LIMIT', 0, 250)) do
-  redis.call('ZREM', queue .. 'paused', group)
-  local head = redis.call('HGET', queue .. 'heads', group)
-  if head then redis.call('ZREM', queue .. 'blocked', head) end
-  place(group)
-end
-local touched = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', '-inf', now, 'LIMIT', 0, 250)) do
-  local due, _, group = findJob(id)
-  redis.call('ZREM', queue .. 'held', id)
-  redis.call('ZADD', queue .. 'group:' .. group, due, id)
-  touched[group] = true
+local touched, added = {}, 0
+for i = 1, #ARGV, 4 do
+  if addJob(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], touched) then added = added + 1 end
 end
 placeAll(touched)
-
-local taken, offset = {}, 0
-while limit > 0 do
-  local heads = redis.call('ZRANGEBYSCORE', queue .. 'ready', '-inf', now, 'LIMIT', offset, 250)
-  if #heads == 0 then break end
-  offset = offset + #heads
-  for _, head in ipairs(heads) do
-    local group = string.sub(head, string.find(head, ' ', 1, true) + 1)
-    local room = math.min(cap - (busy[group] or 0), limit)
-    if room > 0 then
-      local ids = redis.call('ZRANGEBYSCORE', queue .. 'group:' .. group, '-inf', now, 'LIMIT', 0, room)
-      taken[#taken + 1] = { group, ids }
-      limit = limit - #ids
-      if limit == 0 then break end
-    end
-  end
-end
-
-local reply = {}
-for _, part in ipairs(taken) do
-  local group, ids = part[1], part[2]
-  local jobs, holds = {}, {}
-  for _, id in ipairs(ids) do
-    local due = findJob(id)
-    jobs[#jobs + 1] = id
-    jobs[#jobs + 1] = due .. ' ' .. token .. ' ' .. group
-    holds[#holds + 1] = lease
-    holds[#holds + 1] = id
-    reply[#reply + 1] = id
-    reply[#reply + 1] = group
-    reply[#reply + 1] = due
-  end
-  redis.call('ZREM', queue .. 'group:' .. group, unpack(ids))
-  redis.call('HSET', queue .. 'jobs', unpack(jobs))
-  redis.call('ZADD', queue .. 'held', unpack(holds))
-  place(group)
-end
-return reply`,
-  // The first answer's jobs, if it was lost, wait for their lease to end.
+return { tostring(added) }`,
   { again: true },
 )
 
@@ -99,7 +29,7 @@ for i = 2, #ARGV, 2 do
   if holder ~= ARGV[i + 1] then
     lost[#lost + 1] = id
   else
-    if redis.call('ZREM', queue .. 'group:' .. group, id) == 1 then touched[group] = true end
+    if redis.call('ZREM', queue .. 'group:' .. group, id) == 1 then touch(touched, group, holder) end
     redis.call('ZADD', queue .. 'held', until_, id)
   end
 end
@@ -119,7 +49,7 @@ for i = 1, #ARGV, 2 do
     redis.call('HSET', queue .. 'jobs', id, due .. ' - ' .. group)
     redis.call('ZREM', queue .. 'held', id)
     redis.call('ZADD', queue .. 'group:' .. group, due, id)
-    touched[group] = true
+    touch(touched, group, holder)
   end
 end
 placeAll(touched)
@@ -140,13 +70,12 @@ return {}`,
 /** ARGV: group and end of each pause. */
 const pause = script(
   `${queueFunctions}
+local touched = {}
 for i = 1, #ARGV, 2 do
-  local group = ARGV[i]
-  redis.call('ZADD', queue .. 'paused', 'GT', ARGV[i + 1], group)
-  local head = redis.call('HGET', queue .. 'heads', group)
-  if head then redis.call('ZREM', queue .. 'ready', head) end
-  place(group)
+  redis.call('ZADD', queue .. 'paused', 'GT', ARGV[i + 1], ARGV[i])
+  touched[ARGV[i]] = false
 end
+placeAll(touched)
 return {}`,
   { again: true },
 )
@@ -159,8 +88,9 @@ local function see(due)
   due = tonumber(due)
   if due and due <= now and (not oldest or due < oldest) then oldest = due end
 end
-see(redis.call('ZRANGE', queue .. 'ready', 0, 0, 'WITHSCORES')[2])
-see(redis.call('ZRANGE', queue .. 'blocked', 0, 0, 'WITHSCORES')[2])
+for _, index in ipairs({ 'oldest', 'stopped', 'ready', 'blocked' }) do
+  see(redis.call('ZRANGE', queue .. index, 0, 0, 'WITHSCORES')[2])
+end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', '-inf', ARGV[1], 'LIMIT', 0, 500)) do
   see((findJob(id)))
 end
@@ -175,13 +105,14 @@ local nearest
 local function see(at)
   if at and (not nearest or at < nearest) then nearest = at end
 end
+see(tonumber(redis.call('ZRANGE', queue .. 'lines', 0, 0, 'WITHSCORES')[2]))
 see(tonumber(redis.call('ZRANGE', queue .. 'ready', 0, 0, 'WITHSCORES')[2]))
 local paused = redis.call('ZRANGE', queue .. 'paused', 0, 249, 'WITHSCORES')
 for i = 1, #paused, 2 do
   local over = tonumber(paused[i + 1])
   if nearest and over >= nearest then break end
-  local head = redis.call('HGET', queue .. 'heads', paused[i])
-  if head then see(math.max(over, tonumber(redis.call('ZSCORE', queue .. 'blocked', head)))) end
+  local due = tonumber(redis.call('ZRANGE', queue .. 'group:' .. paused[i], 0, 0, 'WITHSCORES')[2])
+  if due then see(math.max(over, due)) end
 end
 local held = redis.call('ZRANGE', queue .. 'held', 0, 249, 'WITHSCORES')
 for i = 1, #held, 2 do
@@ -194,53 +125,20 @@ return nearest and { string.format('%.0f', nearest) } or {}`,
   { again: true },
 )
 
-export interface RedisQueue extends Queue {
-  /** Tells all processes that jobs were added, by storage for instance. */
-  announce(): void
-}
-
-export function redisQueue(connection: Connection, tag: string, ear: Ear): RedisQueue {
-  const announce = announcer(() => connection.send('PUBLISH', [addedChannel(tag), ''], false))
+export function redisQueue(connection: Connection, tag: string, ear: Ear, announcer: Announcer): Queue {
   const holds = (claims: readonly Claim[]) => claims.flatMap(({ id, token }) => [id, token])
 
   return {
-    announce,
-    async add(jobs, { wake = true } = {}) {
+    async add(jobs) {
+      let added = 0
       for (const part of chunks(jobs)) {
-        await run(
-          connection,
-          add,
-          tag,
-          part.flatMap(({ id, group, due_at }) => [id, group, due_at]),
-        )
+        const args = part.flatMap(({ id, workspace, group, due_at }) => [id, workspace, group, due_at])
+        const [count] = await run(connection, add, tag, args)
+        added += Number(count)
       }
-      if (wake && jobs.length > 0) announce()
+      if (added > 0) announcer.announce()
     },
-
-    async claim({ limit, cap, busy, leaseMs, now }) {
-      const claims: Claim[] = []
-      let held = busy
-      while (claims.length < limit) {
-        const wanted = Math.min(limit - claims.length, jobsPerClaim)
-        const token = crypto.randomUUID()
-        const reply = await run(connection, claim, tag, [
-          wanted,
-          cap,
-          now,
-          now + leaseMs,
-          token,
-          ...busyArguments(held, cap),
-        ])
-        const rows = rowsOf(reply, 3) as readonly [string, string, string][]
-        for (const [id, group, due] of rows) claims.push({ id, group, due_at: Number(due), token })
-        if (rows.length < wanted) break
-        const more = { ...held }
-        for (const [, group] of rows) more[group] = (Object.hasOwn(more, group) ? more[group]! : 0) + 1
-        held = more
-      }
-      return claims
-    },
-
+    claim: (options) => claimJobs(connection, tag, options),
     async extend(claims, until) {
       const lost: string[] = []
       for (const part of chunks(claims)) lost.push(...(await run(connection, extend, tag, [until, ...holds(part)])))
@@ -248,7 +146,7 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
     },
     async release(claims) {
       for (const part of chunks(claims)) await run(connection, release, tag, holds(part))
-      if (claims.length > 0) announce()
+      if (claims.length > 0) announcer.announce()
     },
     async complete(claims) {
       for (const part of chunks(claims)) await run(connection, complete, tag, holds(part))
@@ -275,18 +173,9 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear): Redis
       const [at] = await run(connection, nextDueAt, tag, [])
       return at === undefined ? null : Number(at)
     },
-    ...(ear.able && { onAdded: (wake: () => void) => ear.listen(addedChannel(tag), () => wake()) }),
+    ...(ear.able && {
+      onAdded: (wake: (where: 'here' | 'elsewhere') => void) =>
+        ear.listen(addedChannel(tag), (message) => wake(message === announcer.origin ? 'here' : 'elsewhere')),
+    }),
   }
-}
-
-/** The groups at their cap as JSON, then group and busy jobs of each other busy group. */
-function busyArguments(busy: Readonly<Record<string, number>>, cap: number): (string | number)[] {
-  const closed: string[] = []
-  const others: (string | number)[] = []
-  for (const group of Object.keys(busy)) {
-    const count = busy[group]! // its own key
-    if (count >= cap) closed.push(group)
-    else others.push(group, count)
-  }
-  return [JSON.stringify(closed), ...others]
 }

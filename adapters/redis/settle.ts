@@ -19,9 +19,9 @@ export interface Details {
 /**
  * The follow-up comes before the end, so that the event is never without an open attempt in between.
  *
- * ARGV: whether to enqueue; then of each settlement eighteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
+ * ARGV: whether to enqueue; then of each settlement nineteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
  * job and token of the claim or both '', what the tally counts under or '', "disable" or '', url, "next" or '', and id, endpoint, due,
- * created, planned of the follow-up. Answers settled and disabled of each.
+ * created, planned of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each.
  */
 const settle = script(
   `${attemptFunctions}
@@ -48,16 +48,38 @@ local function disable(room, workspace, endpoint, url, at)
   return true
 end
 
-for i = 2, #ARGV, 18 do
+-- Its first field is attempted_at, its last one updated_at. What is between may hold what cjson does not read.
+local function timesOf(ended)
+  return string.match(ended, '^{"attempted_at":([^,]+),'), string.match(ended, '"updated_at":(%d+)}$')
+end
+
+-- Whether it was this very settlement that closed the attempt, by an earlier call.
+local function settledBefore(key, was, status, ended, next)
+  if was ~= status then return false end
+  local attempted, updated = timesOf(redis.call('HGET', key, 'ended'))
+  local attemptedNow, updatedNow = timesOf(ended)
+  return attempted == attemptedNow and updated == updatedNow
+    and (next == '' or redis.call('EXISTS', tag .. ':attempt:' .. next) == 1)
+end
+
+local function disabledBefore(room, endpoint, at)
+  local row = redis.call('HMGET', tag .. ':endpoints:' .. endpoint, 'room', 'enabled', 'disabled_at')
+  return row[1] == room and row[2] == '0' and row[3] == at
+end
+
+for i = 2, #ARGV, 19 do
   local workspace, id, status, ended, details, at, undelivered = unpack(ARGV, i, i + 6)
   if enqueue and ARGV[i + 7] ~= '' then completeJob(ARGV[i + 7], ARGV[i + 8], touched) end
   local key = tag .. ':attempt:' .. id
   local room, was, event, endpoint, due, created =
     unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
-  local settled, disabled = was == 'OPEN' and nameOf(room) == workspace, false
-  if settled then
+  local settled, disabled = ARGV[i + 18] == '' and nameOf(room) == workspace, false
+  if settled and was ~= 'OPEN' then
+    settled = settledBefore(key, was, status, ended, ARGV[i + 13])
+    disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
+  elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      addAttempt(room, event, attemptAt(i + 13), enqueue and touched)
+      addAttempt(room, event, attemptAt(i + 13), enqueue and touched, workspace)
     end
     redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
     local index = tag .. ':room:' .. room .. ':attempts'
@@ -88,8 +110,15 @@ export async function settleAll(
   enqueue: boolean,
 ): Promise<readonly Settled[]> {
   const settled: Settled[] = []
+  const seen = new Set<string>()
+  const repeatedOf = ({ attempt: { id } }: Settlement): string => {
+    if (seen.has(id)) return 'repeated'
+    seen.add(id)
+    return ''
+  }
   for (const part of chunks(settlements, settlementsPerScript)) {
-    const reply = await run(connection, settle, tag, [enqueue ? 1 : 0, ...part.flatMap(argsOf)])
+    const args = part.flatMap((settlement) => [...argsOf(settlement), repeatedOf(settlement)])
+    const reply = await run(connection, settle, tag, [enqueue ? 1 : 0, ...args])
     for (const row of rowsOf(reply, 2)) settled.push({ settled: row[0] === '1', disabled: row[1] === '1' })
   }
   return settled
@@ -99,6 +128,7 @@ function argsOf(settlement: Settlement): readonly (string | number)[] {
   const { workspaceId, attempt, status, request, response, settled_at, exhausted, claim, disable, next } = settlement
   const { attempted_at, error_code, error_message } = settlement
   const without = { headers: null, body: null }
+  // The script asks the first field and the last one.
   const ended: Ended = {
     attempted_at,
     exhausted,

@@ -2,6 +2,11 @@
 export interface Clock {
   /** Unix milliseconds. */
   now(): number
+  /**
+   * Milliseconds since some moment in the past: the time between two moments, whatever is done to the wall clock
+   * meanwhile. Default: the runtime's monotonic clock for a `system` clock, else `now`.
+   */
+  elapsed?(): number
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls `ring` after `ms`, unless what it answers is called before. Default: made of `sleep`, which costs more. */
@@ -10,4 +15,15 @@ export interface Clock {
   ready?(): Promise<void>
   /** Whether the clock is the system's, to be corrected by the engine's time. A fake one is not. */
   readonly system: boolean
+}
+
+/** Time of the engine as this process knows it, so that due times, leases and limits of all processes agree. */
+export interface EngineClock extends Clock {
+  elapsed(): number
+  /**
+   * Asks the engine for its time when that is not known yet, when the last answer is older than a minute, or when the wall
+   * clock was set since then. A failure to refresh what is known only warns.
+   * @throws what the engine threw when the time was never known.
+   */
+  ready(): Promise<void>
 }

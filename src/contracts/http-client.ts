@@ -1,7 +1,7 @@
 import type { Outbound } from './plugin.ts'
 
 export interface SendOptions {
-  /** Over the whole exchange: lookup, connection, request, answer. */
+  /** Over the whole exchange: lookup, connection, request, answer. After the status, the rest has a second at most. */
   readonly timeoutMs: number
   /** Aborted when the hold on the attempt is lost or the worker stops. */
   readonly signal: AbortSignal
@@ -11,7 +11,9 @@ export interface SendOptions {
 
 /**
  * What came of a request. Once a status has arrived it is a `response`, even if its body then stalls: `body` is what
- * came. `message` is one sentence (at most 512 code points) for a person, without secrets. `unreachable` tells an
+ * came. `ended` is false when the rest of the answer did not come within a second after the status (or within what was
+ * left of `timeoutMs`), or broke off; the connection is closed then, and the endpoint counts as slow. It is true when the
+ * answer ended in time, and when reading stopped on our side: at `captureBytes`, or by the signal. `message` is one sentence (at most 512 code points) for a person, without secrets. `unreachable` tells an
  * endpoint that could not be connected to from one that answered badly.
  */
 export type Reply =
@@ -20,6 +22,7 @@ export type Reply =
       readonly status: number
       readonly headers: Readonly<Record<string, string>>
       readonly body: string
+      readonly ended: boolean
     }
   | { readonly kind: 'timeout'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }

@@ -2,7 +2,9 @@
 export interface Job {
   /** The attempt. */
   readonly id: string
-  /** The endpoint. */
+  /** The id of the workspace. Workspaces take turns. */
+  readonly workspace: string
+  /** The endpoint. All jobs of a group are of one workspace. */
   readonly group: string
   /** Unix milliseconds; it never changes. */
   readonly due_at: number
@@ -13,27 +15,48 @@ export interface Claim extends Job {
   readonly token: string
 }
 
+/** Slots that a caller has in use. A workspace or a group that is not named uses none. */
+export interface SlotsInUse {
+  readonly workspaces: ReadonlyMap<string, number>
+  readonly groups: ReadonlyMap<string, number>
+}
+
 export interface ClaimOptions {
+  /** The most jobs to take. */
   readonly limit: number
-  /** The most jobs of one group that this caller holds at once. */
+  /** Slots of the caller that are free, at least `limit`: the shares of workspaces are judged by them. */
+  readonly free: number
+  /** The most jobs of one group that the caller has in work at once. */
   readonly cap: number
-  /** How many jobs of each group this caller holds already. The caller may change it once it has its answer. */
-  readonly busy: Readonly<Record<string, number>>
+  readonly busy: SlotsInUse
+  /** Groups that this caller takes nothing of now. Other callers do. */
+  readonly leaveOut: ReadonlySet<string>
   readonly leaseMs: number
   readonly now: number
 }
 
-/** Says when to look at which attempt. Losing it loses nothing: storage is the truth, and the sweep adds jobs again. */
+/**
+ * Says when to look at which attempt. Losing it loses nothing: storage is the truth, and the sweep adds jobs again.
+ *
+ * What is to come has its place here: a priority of a job orders the jobs of a workspace before their due times do, and
+ * shards divide jobs by group, each shard a queue of its own behind this contract.
+ */
 export interface Queue {
+  /** A job already known, waiting or held, is left as it is. */
+  add(jobs: readonly Job[]): Promise<void>
   /**
-   * A job already known, waiting or held, is left as it is. `wake: false`: other processes need not be told, for a worker
-   * of this one takes them. A hint, like all wake-ups; default true.
-   */
-  add(jobs: readonly Job[], options?: { readonly wake?: boolean }): Promise<void>
-  /**
-   * Takes up to `limit` due jobs: groups by their oldest due job, inside a group by (due_at, id). A group gives at most
-   * `cap - busy[group]` jobs, none while it is paused. Two callers never hold the same job. A lapsed hold is waiting again,
-   * at its old place.
+   * Takes due jobs, in turns by workspace. Two callers never hold the same job. A lapsed hold is waiting again, at its old
+   * place.
+   *
+   * Each workspace offers its due jobs in order: groups by their oldest due job, inside a group by (due_at, id). A group
+   * offers at most `cap - busy.groups`, and nothing while it is paused or left out. The first job that a workspace offers
+   * takes the slot after those that the workspace has in use, the second job the slot after that, and so on: the number of
+   * that slot is the job's level. Jobs are taken by their level, the lowest first; of equal levels that of the workspace
+   * whose turn is the oldest, then by the workspace's id. A turn is the later of two times: when the workspace's first
+   * offered job fell due, and when the workspace was last served (which is remembered for an hour).
+   *
+   * Taking ends at `limit`, and where the level of the next job is more than `mostFor` allows of the slots that are free
+   * then (`core/share.ts`).
    */
   claim(options: ClaimOptions): Promise<readonly Claim[]>
   /** Lengthens holds to `until`; answers the ids whose token is no longer valid. A lapsed hold that nobody took is lengthened. */
@@ -52,6 +75,10 @@ export interface Queue {
   pausedUntil?(group: string, now: number): Promise<number | null>
   /** When the next waiting job may be claimed, pauses and leases counted; null when none waits. Only saves polls. */
   nextDueAt?(now: number): Promise<number | null>
-  /** Calls `wake` when jobs were added anywhere: a hint; polling stays the truth. Answers how to stop. */
-  onAdded?(wake: () => void): Promise<() => Promise<void>>
+  /**
+   * Calls `wake` when jobs were added or given back anywhere: a hint; polling stays the truth. `here` says that it was done
+   * through this very object, so that its user knows already; an engine that cannot tell says `elsewhere`. Answers how to
+   * stop.
+   */
+  onAdded?(wake: (where: 'here' | 'elsewhere') => void): Promise<() => Promise<void>>
 }

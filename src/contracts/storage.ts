@@ -267,8 +267,6 @@ export type IngestAnswer =
 export interface Enqueueing {
   /** Write them to the engine's own queue in the same step. */
   readonly enqueue: boolean
-  /** False: other processes need not be told, for a worker of this one has free slots. Default true. A hint, like all wake-ups. */
-  readonly wake?: boolean
 }
 
 export interface Events {
@@ -305,7 +303,7 @@ export interface Settlement {
   readonly settled_at: number
   /** The follow-up. */
   readonly next: NewAttempt | null
-  /** Disables the endpoint if its url is still this one (410 Gone). */
+  /** Disables the endpoint if its url, as it is configured, is still this one (410 Gone). */
   readonly disable: { readonly url: string } | null
   /** Counts the outcome in the endpoint's tally of the minute, for the circuit breaker. */
   readonly tally: boolean
@@ -313,7 +311,13 @@ export interface Settlement {
   readonly claim: Claim | null
 }
 
-/** `settled` is false when the attempt was closed already: then nothing was written but the completion of the claim. */
+/**
+ * `settled`: the attempt was closed by this very settlement, now or by an earlier call whose answer was lost. Two
+ * settlements of one attempt are the same when they have the same follow-up, or both have none, and agree in `status`,
+ * `attempted_at` and `settled_at`: another one comes from another hold, which begins after this one lapsed. False when the
+ * attempt was closed otherwise, or is not there: then nothing was written but the completion of the claim. Of two
+ * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint.
+ */
 export interface Settled {
   readonly settled: boolean
   readonly disabled: boolean

@@ -74,7 +74,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
       response: outcome.kind === 'answered' ? outcome.response : null,
       settled_at: now,
       next,
-      disable: gone && 'request' in outcome ? { url: outcome.request.url } : null,
+      disable: gone && endpoint !== null ? { url: endpoint.request.url } : null,
       tally: tried.tally && !canceled,
       claim: tried.claim,
     },

@@ -1,26 +1,14 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
-import type { Reply } from '../contracts/http-client.ts'
-import type { Outbound } from '../contracts/plugin.ts'
-import type { Claim, Job } from '../contracts/queue.ts'
-import type { Delivery, Settled, Settlement, StoredRequest } from '../contracts/storage.ts'
-import type { AttemptEnd } from '../contracts/telemetry.ts'
-import { endedAttempt } from '../core/attempt.ts'
+import type { Claim } from '../contracts/queue.ts'
+import type { Delivery } from '../contracts/storage.ts'
 import type { Cancellation } from '../core/cancellation.ts'
-import { recordFields, recordText } from '../core/capture.ts'
-import { oneLine } from '../core/one-line.ts'
-import { identified, outboundRequest, requestProblem, withHeaders } from '../core/request.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
-import type { Attempt } from '../schema/attempt.ts'
+import type { FinalStatus } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import type { StoredEvent } from '../schema/event.ts'
-import { follow } from './follow.ts'
-import { type Gatherer, gatherer } from './gather.ts'
-import { inTime } from './in-time.ts'
-import { jobOf } from './ingest.ts'
-import { DeliveryContext, runOutbound } from './outbound.ts'
-import { senderOf } from '../core/sender.ts'
+import { AttemptSender } from './send-attempt.ts'
+import { AttemptSettler } from './settle-attempt.ts'
 
-/** An open attempt with all that is needed to make it. `endpoint` is null when it is gone. */
+/** An open attempt, with all that is needed to send the request. `endpoint` is null when the endpoint was deleted. */
 export interface Loaded {
   readonly delivery: Delivery
   readonly configuration: CompiledConfiguration
@@ -28,263 +16,68 @@ export interface Loaded {
 }
 
 export interface Deliver {
-  /** What is needed to make each open attempt; closed ones, and those of deleted workspaces, are left out. */
+  /** Loads open attempts. Attempts that are closed, and those of deleted workspaces, are left out. */
   load(ids: readonly string[]): Promise<readonly Loaded[]>
   /** Sends a request, or finds why not. Null when it was canceled: then nothing is known of what the receiver saw. */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null>
-  /** Writes what a try came to, and all that follows from it, in one step; if it `lingers`, with others within 50 ms. */
-  settle(
-    loaded: Loaded,
-    sent: Sent,
-    claim: Claim | null,
-    options: { retries: boolean; lingers?: boolean },
-  ): Promise<Settlement>
+  /** What follows from a try, to be stored. `retries`: whether another try may follow; default true. */
+  conclude(loaded: Loaded, sent: Sent, claim: Claim | null, options?: { retries: boolean }): Conclusion
+  /**
+   * Stores a conclusion in a single step. `lingers`: waits up to 50 ms, so that several are stored together; default false.
+   * A failed call may be repeated: the attempt is closed once, and events are emitted once. Answers the status of the
+   * attempt; null when another settlement has closed the attempt.
+   */
+  settle(conclusion: Conclusion, options?: { lingers: boolean }): Promise<FinalStatus | null>
   /** Writes the settlements that linger, and waits for all. */
   idle(): Promise<void>
+  /** Rejects with `unavailable` what waits for the storage. */
+  giveUp(): void
   /** Settlements that wait to be written. */
   readonly waiting: () => number
 }
 
+export type Conclusion = Ended
+
 export interface Sent {
   readonly outcome: Outcome
   readonly startedAt: number
-  /** Whether the endpoint did not answer in time or could not be reached. */
-  readonly unresponsive: boolean
+  /** Whether the endpoint timed out, could not be reached, or the answer did not end in time. */
+  readonly slow: boolean
 }
 
-/** Makes attempts: load, send, settle. Whoever calls it decides when, and holds the job meanwhile. */
+/** Makes attempts: load, send, settle. The caller decides when, and holds the job meanwhile. */
 export function deliverService(ctx: Context): Deliver {
-  const { deliver } = ctx.settings
-  const headerBounds = {
-    maxBytes: deliver.captureBytes,
-    redact: new Set(deliver.redactHeaders.map((name) => name.toLowerCase())),
-  }
-  const tally = ctx.settings.breaker !== undefined
-  const send = senderOf(ctx.http)
-
-  const settlements: Gatherer<Settlement, Settled> = gatherer({
-    flush,
-    bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
-    clock: ctx.clock,
-    gathers: ctx.gathers,
-  })
-
-  async function flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
-    const followUps = batch.filter(({ next }) => next !== null).length
-    const answers = await ctx.storage.attempts.settle(batch, ctx.enqueueing(followUps))
-    const next: Job[] = []
-    const claims: Claim[] = []
-    batch.forEach((settlement, i) => {
-      if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.next))
-      if (!ctx.ownQueue && settlement.claim !== null) claims.push(settlement.claim)
-    })
-    if (next.length > 0) ctx.enqueued(next)
-    // Completed after the settlement: a crash between them leaves a job whose attempt is closed, and it sends nothing.
-    if (claims.length > 0) await ctx.queue.complete(claims)
-    return answers
-  }
-
-  async function load(ids: readonly string[]): Promise<readonly Loaded[]> {
-    const deliveries = await ctx.storage.attempts.load(ids)
-    const loaded: Loaded[] = []
-    for (const delivery of deliveries) {
-      const configuration = await ctx.configuration.atLeast(delivery.workspaceId, delivery.revision)
-      if (configuration === null) continue
-      loaded.push({
-        delivery,
-        configuration,
-        endpoint: configuration.endpoints.get(delivery.attempt.endpoint_id) ?? null,
-      })
-    }
-    return loaded
-  }
-
-  function attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
-    const startedAt = ctx.clock.now()
-    const { delivery, endpoint } = loaded
-    const ended = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, unresponsive: false })
-    if (endpoint === null) return ended({ kind: 'endpoint_gone' })
-    if (!endpoint.enabled) return ended({ kind: 'endpoint_disabled' })
-    if (delivery.event === null) return ended({ kind: 'event_gone' })
-
-    const { event, attempt: planned } = delivery
-    return follow(
-      ctx.telemetry?.attempt({
-        workspaceId: delivery.workspaceId,
-        eventId: event.id,
-        eventType: event.event_type,
-        endpointId: endpoint.id,
-        attemptId: planned.id,
-        attemptNumber: planned.attempt_number,
-        method: endpoint.request.method,
-        url: endpoint.request.url,
-        parent: delivery.trace ?? null,
-      }),
-      (trace) => make(loaded, endpoint, event, until, trace),
-      (sent) => endOf(sent ?? null, (ctx.clock.now() - startedAt) / 1000),
-    )
-  }
-
-  /** Prepares the request and sends it. */
-  async function make(
-    loaded: Loaded,
-    endpoint: Endpoint,
-    event: StoredEvent,
-    until: Cancellation,
-    trace: string | null,
-  ): Promise<Sent | null> {
-    const startedAt = ctx.clock.now()
-    const timeoutMs = endpoint.request.timeout === 0 ? deliver.timeoutMs : endpoint.request.timeout
-    let request: Outbound
-    try {
-      const prepared = prepareRequest(loaded, endpoint, event, timeoutMs, until)
-      request = prepared instanceof Promise ? await prepared : prepared
-      if (trace !== null) request = withHeaders(request, { traceparent: trace })
-    } catch (cause) {
-      if (until.canceled) return null
-      const message = pluginMessage(cause)
-      ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: loaded.delivery.attempt.id })
-      ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
-      return { outcome: { kind: 'plugin_error', message }, startedAt, unresponsive: false }
-    }
-
-    const sentAt = ctx.clock.now()
-    ctx.counters.outbound++
-    ctx.counters.outboundProcessing++
-    let reply: Reply
-    try {
-      reply = await send(request, { timeoutMs, captureBytes: deliver.captureBytes }, until)
-    } catch (cause) {
-      ctx.log.error('the HTTP client threw', { cause })
-      reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
-    }
-    ctx.counters.outboundProcessing--
-    if (reply.kind === 'aborted') return null
-    return {
-      outcome: outcomeOf(reply, recordRequest(request, event), ctx.clock.now() - sentAt),
-      startedAt: sentAt,
-      unresponsive: reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable),
-    }
-  }
-
-  function prepareRequest(
-    loaded: Loaded,
-    endpoint: Endpoint,
-    event: StoredEvent,
-    timeoutMs: number,
-    until: Cancellation,
-  ): Outbound | Promise<Outbound> {
-    const plugins = loaded.configuration.pluginsOf(endpoint.id)
-    const base = outboundRequest(endpoint, event, deliver.userAgent)
-    const { workspaceId, attempt: planned } = loaded.delivery
-    if (plugins.length === 0) return identified(base, event, planned)
-    const told = { now: ctx.clock.now(), log: ctx.log, workspaceId, event, attempt: planned, endpoint }
-    const context = new DeliveryContext(told, until)
-    const running = runOutbound(plugins, base, context)
-    // A plugin that never settles may not hold a slot for ever: it has the time the request would have.
-    const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
-    const finish = (changed: Outbound): Outbound => {
-      const problem = requestProblem(changed, base)
-      if (problem !== null) throw new Error(problem)
-      return identified(changed, event, planned)
-    }
-    return running instanceof Promise ? inTime(ctx.clock, timeoutMs, running, late).then(finish) : finish(running)
-  }
-
-  function recordRequest(request: Outbound, event: StoredEvent): StoredRequest {
-    const fromEvent = request.body !== null && request.body === event.data
-    return {
-      method: request.method,
-      url: request.url,
-      headers: recordFields(request.headers, headerBounds),
-      body: fromEvent || request.body === null ? null : recordText(request.body, deliver.captureBytes),
-      fromEvent,
-    }
-  }
-
-  function outcomeOf(reply: Exclude<Reply, { kind: 'aborted' }>, request: StoredRequest, latency: number): Outcome {
-    switch (reply.kind) {
-      case 'timeout':
-      case 'denied':
-        return { kind: reply.kind, request, message: reply.message }
-      case 'error':
-        return { kind: 'failed', request, message: reply.message }
-      case 'response': {
-        const headers = recordFields(reply.headers, headerBounds)
-        const response = { status: reply.status, latency, headers, body: reply.body }
-        return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'] }
-      }
-    }
-  }
-
-  async function write({ settlement, pauseUntil }: Ended, lingers: boolean): Promise<Settlement> {
-    // Paused before it is settled, so that the next job of the endpoint cannot slip through in between.
-    if (pauseUntil !== null) await ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
-    const { settled, disabled } = await settlements.add(settlement, { lingers })
-    if (!settled) return settlement
-    tell(settlement, disabled)
-    return settlement
-  }
-
-  function tell(settlement: Settlement, disabled: boolean): void {
-    const workspace_id = settlement.workspaceId
-    if (settlement.status === 'FAILED') ctx.counters.outboundFailed++
-    const attempt = shownEnding(settlement)
-    ctx.emit('attempt', { workspace_id, attempt })
-    if (settlement.exhausted) ctx.emit('exhausted', { workspace_id, attempt })
-    if (disabled) {
-      ctx.emit('endpoint.disabled', { workspace_id, endpoint_id: attempt.endpoint_id, reason: 'gone' })
-    }
-  }
-
+  const sender = new AttemptSender(ctx)
+  const settler = new AttemptSettler(ctx)
   return {
-    load,
-    attempt,
-    settle: (loaded, sent, claim, { retries, lingers = false }) =>
-      write(
-        settle(
-          {
-            workspaceId: loaded.delivery.workspaceId,
-            attempt: loaded.delivery.attempt,
-            claim,
-            endpoint: loaded.endpoint,
-            startedAt: sent.startedAt,
-            retries,
-            tally,
-          },
-          sent.outcome,
-          ctx.clock.now(),
-          ctx.newId,
-        ),
-        lingers,
-      ),
-    idle: () => settlements.idle(),
-    waiting: () => settlements.waiting(),
+    load: (ids) => load(ctx, ids),
+    attempt: (loaded, until) => sender.attempt(loaded, until),
+    conclude: (loaded, sent, claim, options) => conclude(ctx, loaded, sent, claim, options?.retries ?? true),
+    settle: (conclusion, options = atOnce) => settler.settle(conclusion, options),
+    idle: () => settler.idle(),
+    giveUp: () => settler.giveUp(),
+    waiting: () => settler.waiting(),
   }
 }
 
-function pluginMessage(cause: unknown): string {
-  const message = cause instanceof Error ? cause.message : 'the plugin failed'
-  return recordText(oneLine(message), 512)
-}
+const atOnce = { lingers: false }
 
-/** What is told of a try; the time of a request that was answered is known exactly. */
-function endOf(sent: Sent | null, seconds: number): AttemptEnd {
-  if (sent === null) return { status: null, error: 'aborted', seconds }
-  const { outcome } = sent
-  if (outcome.kind === 'answered') {
-    return { status: outcome.response.status, error: null, seconds: outcome.response.latency / 1000 }
+async function load(ctx: Context, ids: readonly string[]): Promise<readonly Loaded[]> {
+  const deliveries = await ctx.storage.attempts.load(ids)
+  const loaded: Loaded[] = []
+  for (const delivery of deliveries) {
+    const configuration = await ctx.configuration.atLeast(delivery.workspaceId, delivery.revision)
+    if (configuration === null) continue // the workspace was deleted
+    const endpoint = configuration.endpoints.get(delivery.attempt.endpoint_id) ?? null
+    loaded.push({ delivery, configuration, endpoint })
   }
-  const canceled =
-    outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
-  return { status: null, error: canceled ? 'failed' : outcome.kind, seconds }
+  return loaded
 }
 
-/** How listeners see an attempt that ended: as lists show it, headers and bodies null. */
-function shownEnding(settlement: Settlement): Attempt {
-  const { attempt, request, response } = settlement
-  const sent = request === null ? null : { method: request.method, url: request.url, headers: null, body: null }
-  const got =
-    response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null }
-  return endedAttempt(attempt, settlement, sent, got)
+function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null, retries: boolean): Conclusion {
+  const { workspaceId, attempt } = loaded.delivery
+  const { endpoint } = loaded
+  const tally = ctx.settings.breaker !== undefined
+  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, tally }
+  return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
 }

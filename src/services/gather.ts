@@ -1,4 +1,5 @@
 import type { Clock } from '../contracts/clock.ts'
+import { Cancellation } from '../core/cancellation.ts'
 import { PosthornError } from '../errors.ts'
 import { alarm } from './alarm.ts'
 import { inTime } from './in-time.ts'
@@ -19,6 +20,8 @@ export interface Gatherer<Entry, Answer> {
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
   /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */
   idle(): Promise<void>
+  /** Rejects all that wait or are in flight with `unavailable`; what is in flight may be stored all the same. Later calls are as before. */
+  giveUp(): void
   readonly waiting: () => number
 }
 
@@ -48,6 +51,8 @@ export function gatherer<Entry, Answer>(options: {
   let stopLingering: (() => void) | null = null
   let waitingBytes = 0
   let inFlight = 0
+  /** Canceled for all that is in flight when it is given up. */
+  let patience = new Cancellation()
   let scheduled = false
   let idlers: (() => void)[] = []
 
@@ -93,8 +98,9 @@ export function gatherer<Entry, Answer>(options: {
 
   async function send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
     inFlight++
+    const until = patience
     const entries = batch.map(({ entry }) => entry)
-    const flush = () => inTime(options.clock, deadlineMs, options.flush(entries), () => late)
+    const flush = () => inTime(options.clock, deadlineMs, options.flush(entries), () => late, until)
     try {
       let answers: readonly Answer[]
       try {
@@ -139,6 +145,18 @@ export function gatherer<Entry, Answer>(options: {
         }
       })
     },
+    giveUp() {
+      const given = queue.splice(0).slice(head)
+      head = 0
+      hurried = 0
+      waitingBytes = 0
+      stopLingering?.()
+      stopLingering = null
+      for (const waiting of given) waiting.reject(late)
+      const lost = patience
+      patience = new Cancellation()
+      lost.cancel()
+    },
     async idle() {
       hurry()
       if (inFlight > 0 || head < queue.length) await new Promise<void>((resolve) => idlers.push(resolve))
@@ -151,4 +169,4 @@ function bytesIn(batch: readonly { readonly bytes: number }[]): number {
   return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
-const late = new PosthornError('unavailable', `the storage did not answer within ${deadlineMs} ms`)
+const late = new PosthornError('unavailable', 'the storage did not answer in time')

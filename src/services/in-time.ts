@@ -1,20 +1,36 @@
 import type { Clock } from '../contracts/clock.ts'
+import type { Cancelable } from '../core/cancellation.ts'
 import { alarm } from './alarm.ts'
 
 /**
- * What work comes to, if it comes to anything within `ms`; else it throws what `late` makes. The work itself goes on: who
- * can stop it must do so.
+ * What work comes to, if it comes to anything within `ms` and before `until` is canceled; else it throws what `late` makes.
+ * The work itself goes on: who can stop it must do so.
  */
-export function inTime<Answer>(clock: Clock, ms: number, work: Promise<Answer>, late: () => Error): Promise<Answer> {
+export function inTime<Answer>(
+  clock: Clock,
+  ms: number,
+  work: Promise<Answer>,
+  late: () => Error,
+  until?: Cancelable,
+): Promise<Answer> {
   return new Promise((resolve, reject) => {
-    const cancel = alarm(clock, ms, () => reject(late()))
+    const giveUp = (): void => {
+      cancel()
+      reject(late())
+    }
+    const cancel = alarm(clock, ms, giveUp)
+    const done = (): void => {
+      cancel()
+      until?.unfollow(giveUp)
+    }
+    until?.follow(giveUp)
     work.then(
       (answer) => {
-        cancel()
+        done()
         resolve(answer)
       },
       (cause: unknown) => {
-        cancel()
+        done()
         reject(cause)
       },
     )

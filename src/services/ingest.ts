@@ -35,6 +35,8 @@ export interface Ingest {
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
   ): Promise<Ingested>
   idle(): Promise<void>
+  /** Rejects with `unavailable` what waits for the storage. */
+  giveUp(): void
 }
 
 /** How often an event is matched anew when writes of configuration overtake it. */
@@ -54,9 +56,10 @@ export function ingestService(ctx: Context): Ingest {
   const unique: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
 
   async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
-    const planned = entries.reduce((count, { attempts }) => count + attempts.length, 0)
-    const answers = await ctx.storage.events.ingest(entries, ctx.enqueueing(planned))
-    const jobs = entries.flatMap((entry, i) => (answers[i]!.kind === 'stored' ? entry.attempts.map(jobOf) : []))
+    const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
+      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
+    )
     if (jobs.length > 0) ctx.enqueued(jobs)
     return answers
   }
@@ -103,11 +106,11 @@ export function ingestService(ctx: Context): Ingest {
   /** Hands an entry to those that gather, with the trace context that its attempts belong to. */
   async function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
     const { workspaceId, event } = entry
-    const startedAt = ctx.clock.now()
+    const since = ctx.clock.elapsed()
     return await follow(
       ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
       (trace) => (event.unique_id === null ? plain : unique).add(trace === null ? entry : { ...entry, trace }),
-      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.now() - startedAt) / 1000 }),
+      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
     )
   }
 
@@ -136,6 +139,10 @@ export function ingestService(ctx: Context): Ingest {
     async idle() {
       await Promise.all([plain.idle(), unique.idle()])
     },
+    giveUp() {
+      plain.giveUp()
+      unique.giveUp()
+    },
   }
 }
 
@@ -151,6 +158,6 @@ function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
 }
 
 /** The pointer that the queue holds of an attempt. */
-export function jobOf(attempt: NewAttempt): Job {
-  return { id: attempt.id, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
+export function jobOf(workspaceId: string, attempt: NewAttempt): Job {
+  return { id: attempt.id, workspace: workspaceId, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
 }

@@ -3,7 +3,7 @@ import type { Logger } from '../contracts/observer.ts'
 import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 
-/** What plugins are told of a delivery. Its signal is made for those that read it. */
+/** What plugins get to know about a delivery. The signal is made when a plugin reads it. */
 export class DeliveryContext implements OutboundContext {
   readonly now: number
   readonly log: Logger
@@ -13,13 +13,13 @@ export class DeliveryContext implements OutboundContext {
   readonly endpoint: OutboundContext['endpoint']
   readonly #until: Cancellation
 
-  constructor(told: Omit<OutboundContext, 'signal'>, until: Cancellation) {
-    this.now = told.now
-    this.log = told.log
-    this.workspaceId = told.workspaceId
-    this.event = told.event
-    this.attempt = told.attempt
-    this.endpoint = told.endpoint
+  constructor(values: Omit<OutboundContext, 'signal'>, until: Cancellation) {
+    this.now = values.now
+    this.log = values.log
+    this.workspaceId = values.workspaceId
+    this.event = values.event
+    this.attempt = values.attempt
+    this.endpoint = values.endpoint
     this.#until = until
   }
 

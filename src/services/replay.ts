@@ -53,10 +53,10 @@ export function replayService(ctx: Context): Pick<EventService, 'replay'> {
         if (!dryRun && found.length > 0) {
           const now = ctx.clock.now()
           const attempts = found.map(({ event_id, endpoint_id }) => manual(event_id, endpoint_id, now, ctx.newId))
-          const added = await ctx.storage.attempts.add(workspaceId, attempts, ctx.enqueueing(attempts.length))
+          const added = await ctx.storage.attempts.add(workspaceId, attempts, { enqueue: ctx.ownQueue })
           const stored = attempts.filter((_, i) => added[i])
           created += stored.length
-          ctx.enqueued(stored.map(jobOf))
+          ctx.enqueued(stored.map((attempt) => jobOf(workspaceId, attempt)))
         }
         if (found.length < limit) return { matched, created, next: null }
       }

@@ -19,9 +19,9 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
       }
       await ctx.clock.ready?.()
       const attempt = manual(id, endpointId, ctx.clock.now(), ctx.newId)
-      const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], ctx.enqueueing(1))
+      const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
       if (!added) throw notFound()
-      ctx.enqueued([jobOf(attempt)])
+      ctx.enqueued([jobOf(workspaceId, attempt)])
       return shownAttempt(openAttempt(attempt), ctx.clock.now())
     },
   }

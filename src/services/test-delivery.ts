@@ -54,7 +54,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const loaded = dueAtOnce(held)
       const sent = await deliver.attempt(loaded, new Cancellation())
       if (sent === null) throw notMade()
-      await deliver.settle(loaded, sent, null, { retries: false })
+      await deliver.settle(deliver.conclude(loaded, sent, null, { retries: false }))
       return await attemptService(ctx).get(workspaceId, attemptId)
     },
   }

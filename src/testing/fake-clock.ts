@@ -6,11 +6,14 @@ export type Span = number | string
 /** A clock that stands still until it is told to go on. */
 export interface FakeClock extends Clock {
   readonly system: false
+  elapsed(): number
   /**
    * Goes on by that much. Whoever sleeps until then wakes at its own time, in order, and what it does next runs before
    * the clock goes on, as far as it waits for no real time.
    */
   advance(by: Span): Promise<void>
+  /** Goes on by that much at once if nobody sleeps until then; else it answers false and stands still. */
+  skip(ms: number): boolean
 }
 
 const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
@@ -33,6 +36,7 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
   return {
     system: false,
     now: () => time,
+    elapsed: () => time - start,
 
     sleep: (ms, signal) =>
       new Promise((resolve) => {
@@ -46,6 +50,13 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
         sleepers.add(sleeper)
         signal?.addEventListener('abort', wake, { once: true })
       }),
+
+    skip(ms) {
+      const sleeper = next()
+      if (sleeper !== null && sleeper.at <= time + ms) return false
+      time += ms
+      return true
+    },
 
     async advance(by) {
       const until = time + duration(by)

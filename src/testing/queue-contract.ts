@@ -1,16 +1,13 @@
-import type { Claim, ClaimOptions, Job, Queue } from '../contracts/queue.ts'
+import type { Claim, Queue } from '../contracts/queue.ts'
 import { equal, ok, there } from './assert.ts'
 import { type Contract, promise } from './contract.ts'
-
-const job = (id: string, group: string, due_at: number): Job => ({ id, group, due_at })
-const take = (queue: Queue, options: Partial<ClaimOptions> = {}): Promise<readonly Claim[]> =>
-  queue.claim({ limit: 100, cap: 100, busy: {}, leaseMs: 1000, now: 10_000, ...options })
-const ids = (claims: readonly Job[]): string[] => claims.map(({ id }) => id)
-const one = async (queue: Queue, options: Partial<ClaimOptions> = {}): Promise<Claim> =>
-  there((await take(queue, { limit: 1, ...options }))[0], 'a claim')
+import { ids, job, one, take } from './queue-claims.ts'
+import { queueSharesContract } from './queue-shares-contract.ts'
 
 /** What every queue promises. `now` is 10,000 unless a case says otherwise. */
 export const queueContract: Contract<Queue> = [
+  ...queueSharesContract,
+
   promise('an empty queue gives nothing', async (queue) => {
     equal(await take(queue), [], 'claims')
     equal(await queue.stats(10_000), { size: 0, oldestDueAt: null }, 'stats')
@@ -78,10 +75,30 @@ export const queueContract: Contract<Queue> = [
     equal(ids(await take(queue, { cap: 2, busy: { ...busy, full7: 1 } })), ['a7'], 'and one with room again')
   }),
 
+  promise('a group that is left out gives nothing to this caller, and all to others', async (queue) => {
+    await queue.add([job('a', 'out', 1), job('b', 'in', 2), job('c', 'out', 3)])
+    equal(ids(await take(queue, { limit: 1, leaveOut: ['out', 'unknown'] })), ['b'], 'the others')
+    equal(ids(await take(queue, { leaveOut: ['out'] })), [], 'nothing is left')
+    equal(ids(await take(queue)), ['a', 'c'], 'to another caller')
+  }),
+
+  promise(
+    'however many groups are left out, the others of their workspace and of others give what they have',
+    async (queue) => {
+      const out = Array.from({ length: 300 }, (_, i) => `out${i}`)
+      await queue.add(out.map((group, i) => job(`a${i}`, group, i, `w${i % 100}`)))
+      await queue.add([job('b', 'in', 400, 'w7'), job('c', 'other', 401, 'other')])
+      equal(ids(await take(queue, { limit: 2, leaveOut: out })), ['b', 'c'], 'when all are new')
+      await queue.add([job('d', 'in', 402, 'w7')])
+      equal(ids(await take(queue, { limit: 2, leaveOut: out })), ['d'], 'when few are')
+    },
+  ),
+
   promise('groups may have any name', async (queue) => {
     const names = ['constructor', '__proto__', 'null', 'a:b', 'a-b', 'A_B', 'a"b', 'a\\b', '{a, b}', 'x'.repeat(64)]
     await queue.add(names.map((name, i) => job(`j${i}`, name, i)))
     equal(await take(queue, { cap: 1, busy: Object.fromEntries(names.map((name) => [name, 1])) }), [], 'all busy')
+    equal(await take(queue, { leaveOut: names }), [], 'all left out')
     const claims = await take(queue, { cap: 1 })
     equal(
       claims.map(({ group }) => group),

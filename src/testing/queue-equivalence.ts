@@ -17,13 +17,22 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       inBoth(left, right, run)
     const what = below(10)
     if (what < 3) {
-      const jobs = some(5).map(() => ({ id: `j${below(60)}`, group: `g${below(6)}`, due_at: now + below(400) - 200 }))
+      const jobs = some(5).map(() => {
+        const group = below(8)
+        return { id: `j${below(60)}`, workspace: `w${group % 4}`, group: `g${group}`, due_at: now + below(400) - 200 }
+      })
       await both((queue) => queue.add(jobs))
     } else if (what < 6) {
+      const limit = below(8)
       const options = {
-        limit: below(8),
+        limit,
+        free: limit + below(4),
         cap: 1 + below(4),
-        busy: { [`g${below(6)}`]: below(4) },
+        busy: {
+          workspaces: new Map([[`w${below(4)}`, below(9)]]),
+          groups: new Map([[`g${below(8)}`, below(4)]]),
+        },
+        leaveOut: new Set(some(2).map(() => `g${below(12)}`)),
         leaseMs: 1 + below(900),
         now,
       }
@@ -48,7 +57,7 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       const pairs = someHeld()
       await both((queue, side) => queue.complete(pairs.map((pair) => pair[side])))
     } else {
-      const groups = [{ group: `g${below(6)}`, until: now + below(600) }]
+      const groups = [{ group: `g${below(8)}`, until: now + below(600) }]
       await both((queue) => queue.pause(groups))
     }
     alike(seed, step, ['stats', now], await both((queue) => queue.stats(now)))

@@ -64,6 +64,7 @@ export function scriptedReceivers(clock: FakeClock): ScriptedReceivers {
       status: answer.status,
       headers: answer.headers ?? {},
       body: recordText(answer.body ?? '', captureBytes),
+      ended: true,
     }
   }
 

@@ -1,264 +1,169 @@
-import type { EngineClock } from '../clock.ts'
 import type { Context } from '../context.ts'
 import type { Change } from '../contracts/storage.ts'
+import { PosthornError } from '../errors.ts'
 import type { Background } from '../services/background.ts'
 import type { Deliver } from '../services/deliver.ts'
+import { inTime } from '../services/in-time.ts'
 import type { Ingest } from '../services/ingest.ts'
-import { type Bell, bell } from './bell.ts'
-import { consumer } from './consume.ts'
-import { dispatch, leaseMs, mostClaims } from './dispatch.ts'
-import { maintenance, minuteMs } from './maintain.ts'
+import { repeatedErrors } from '../services/repeated-errors.ts'
+import { alarm } from '../services/alarm.ts'
+import { Deliveries } from './deliveries.ts'
+import { consumer } from './inbox.ts'
+import { Holds } from './holds.ts'
+import type { Parts } from './loops.ts'
+import { Outcomes } from './outcomes.ts'
+import { Passes, type TickReport } from './passes.ts'
+import { RateLimits } from './rate-limits.ts'
+import { Run } from './run.ts'
+import { Slots } from './slots.ts'
 import { sweep } from './sweep.ts'
+import { upkeep } from './upkeep.ts'
+import type { Wakeup } from './wakeup.ts'
 
-const firstIdleMs = 50
-const mostIdleMs = 1000
-const mostIdleListeningMs = 10_000
-const sweepEveryMs = 1000
-const brokenWaitMs = 1000
-
-export interface TickReport {
-  readonly delivered: number
-  readonly failed: number
-  /** Jobs still in the queue, those due later included. */
-  readonly remaining: number
-}
+/** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
+const graceMs = 500
 
 export interface Worker {
-  /** Claims, sweep, inbox consumer, retention, breaker, until `stop`. Calling it twice is one start. */
+  /**
+   * Claims and delivers, stores what async sources accepted, and does the minute's work, until `stop`. Calls during a
+   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop.
+   */
   start(): Promise<void>
-  /** No new claim; requests in flight may finish within `timeoutMs` (default 10,000), then are aborted and their holds left to lapse. Twice is fine. */
+  /**
+   * Claims nothing more. Requests in flight may finish within `timeoutMs` (milliseconds, default 10,000). Then requests are
+   * aborted, and their jobs wait in the queue until the leases end. Resolves within `timeoutMs` and a second, whatever the
+   * engine does: calls that wait for the engine then get `unavailable`. During a start it waits for the start, then stops.
+   * May be called at any time, any number of times.
+   */
   stop(options?: { timeoutMs?: number }): Promise<void>
-  /** One pass of all that `start` does, without timers. It claims for at most `budgetMs` (default 10,000); requests it made may end later. */
+  /**
+   * Does once, without timers, all that `start` does again and again. Claims for at most `budgetMs` (milliseconds, default
+   * 10,000), then waits for the requests in flight.
+   */
   tick(options?: { budgetMs?: number }): Promise<TickReport>
-  /** Ticks until nothing is due; with `until` (unix ms) until nothing is due then, for which a fake clock is advanced. */
+  /** Ticks until nothing is due. `until` (unix ms): until nothing is due at that time; a fake clock is advanced to it. */
   drain(options?: { until?: number }): Promise<void>
 }
 
-/** What the loops run on. */
+/** A clock that a test moves: see `FakeClock`. */
+export interface Movable {
+  advance(ms: number): Promise<void>
+  skip?(ms: number): boolean
+}
+
+/** What the worker works with. */
 export interface Needs {
   readonly ctx: Context
-  readonly clock: EngineClock
   readonly ingest: Ingest
   readonly deliver: Deliver
   readonly background: Background
-  /** Rings when jobs were added, here or elsewhere, and when a slot is free that was missing. */
-  readonly jobs: Bell
-  /** Forgets what changed elsewhere. */
+  /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
+  readonly jobs: Wakeup
+  /** Drops what this process remembers of a configuration that another process changed. */
   changed(change: Change): void
-  /** Moves a fake clock on. */
-  readonly advance?: ((ms: number) => Promise<void>) | undefined
+  /** Moves the time, when the clock is a fake clock. */
+  readonly time?: Movable | undefined
 }
 
-export interface OwnWorker extends Worker {
-  /** Whether the loops run and would take so many more jobs at once. */
-  hasRoom(jobs: number): boolean
-}
+/** Starts and stops the loops of this process. */
+export class LocalWorker implements Worker {
+  readonly #needs: Needs
+  readonly #parts: Parts
+  readonly #passes: Passes
+  #state: 'stopped' | 'starting' | 'running' | 'stopping' = 'stopped'
+  /** The last change of state, under way or done. */
+  #change: Promise<void> = Promise.resolve()
+  #run: Run
 
-export function worker(needs: Needs): OwnWorker {
-  const { ctx, clock, ingest, deliver, background, jobs, changed, advance } = needs
-  const dispatcher = dispatch(ctx, deliver, jobs)
-  const sweeper = sweep(ctx)
-  const consume = consumer(ctx, ingest)
-  const maintain = maintenance(ctx)
-  let askedAt = -Infinity
-  let running: { abort: AbortController; loops: Promise<unknown>; listeners: (() => Promise<void>)[] } | null = null
+  constructor(needs: Needs) {
+    this.#needs = needs
+    this.#parts = makeParts(needs)
+    this.#passes = new Passes(needs, this.#parts)
+    this.#run = new Run(needs, this.#parts)
+  }
 
-  async function start(): Promise<void> {
-    if (running !== null) return
-    const abort = new AbortController()
-    const started = { abort, loops: Promise.resolve<unknown>(undefined), listeners: [] as (() => Promise<void>)[] }
-    running = started
+  start(): Promise<void> {
+    if (this.#state === 'starting' || this.#state === 'running') return this.#change
+    this.#change = this.#state === 'stopping' ? this.#change.then(() => this.#begin()) : this.#begin()
+    this.#state = 'starting'
+    return this.#change
+  }
+
+  stop({ timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<void> {
+    if (this.#state === 'stopping') return this.#change
+    this.#change = this.#state === 'starting' ? this.#endAfter(this.#change, timeoutMs) : this.#end(timeoutMs)
+    this.#state = 'stopping'
+    return this.#change
+  }
+
+  async #begin(): Promise<void> {
+    const run = (this.#run = new Run(this.#needs, this.#parts))
     try {
-      await ctx.plugins.ready(ctx.platform)
-      await ctx.storage.verify?.()
-      if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
-        ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
-      }
-      await clock.ready()
-      const put = bell(ctx.clock)
-      for (const listen of [
-        () => ctx.queue.onAdded?.(() => jobs.ring()),
-        () => ctx.inbox.onPut?.(() => put.ring()),
-        () => ctx.storage.onChanged?.(changed),
-      ]) {
-        const stop = await listen()
-        if (stop !== undefined) started.listeners.push(stop)
-      }
-      started.loops = Promise.all([
-        deliveries(abort.signal),
-        inbox(abort.signal, put),
-        every(leaseMs / 3, abort.signal, 'holds could not be lengthened', () => dispatcher.extend()),
-        every(minuteMs, abort.signal, 'the work of the minute failed', async () => {
-          await clock.ready()
-          await maintain.minute(abort.signal)
-        }),
-        sweeps(abort.signal),
-      ])
+      await run.begin()
+      if (this.#state === 'starting') this.#state = 'running'
     } catch (cause) {
-      abort.abort()
-      running = null
-      await Promise.all(started.listeners.map((stop) => stop()))
+      run.abort()
+      if (this.#state === 'starting') this.#state = 'stopped'
+      await run.closeListeners()
       throw cause
     }
   }
 
-  async function deliveries(signal: AbortSignal): Promise<void> {
-    let idleMs = firstIdleMs
-    const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
-    while (!signal.aborted) {
-      try {
-        if (dispatcher.free() <= 0) {
-          await jobs.wait(mostMs, signal)
-          // A turn of the event loop later, so that answers that came together free their slots for one claim.
-          await new Promise((resolve) => setTimeout(resolve, 0))
-          continue
-        }
-        const wanted = dispatcher.free()
-        const claimed = await dispatcher.claim({ paced: true })
-        if (claimed > 0) idleMs = firstIdleMs
-        // Fewer than were asked for were all there are.
-        if (claimed >= Math.min(wanted, mostClaims)) continue
-        const rang = await jobs.wait(Math.min(idleMs, await untilDue(), dispatcher.untilRoom()), signal)
-        idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
-      } catch (cause) {
-        ctx.log.error('jobs could not be claimed', { cause })
-        await ctx.clock.sleep(brokenWaitMs, signal)
-      }
+  /** Waits for a start, then stops. Aborts a start that takes longer than `timeoutMs`. */
+  async #endAfter(starting: Promise<void>, timeoutMs: number): Promise<void> {
+    const { clock } = this.#needs.ctx
+    const since = clock.elapsed()
+    const late = () => new PosthornError('unavailable', 'the start took too long')
+    await inTime(clock, timeoutMs, starting, late).catch(() => {}) // the caller of `start` gets the error
+    await this.#end(Math.max(timeoutMs - (clock.elapsed() - since), 0))
+  }
+
+  async #end(timeoutMs: number): Promise<void> {
+    const { ctx, ingest, deliver, jobs } = this.#needs
+    const { deliveries, holds } = this.#parts
+    const run = this.#run
+    run.abort()
+    jobs.set(false)
+    const stopAborting = alarm(ctx.clock, timeoutMs, () => holds.cancelAll())
+    const late = () => new PosthornError('unavailable', 'the worker stopped')
+    try {
+      await inTime(ctx.clock, timeoutMs + graceMs, this.#finish(run), late)
+    } catch {
+      // Callers that wait for the engine get an error now. Jobs whose outcomes are not stored wait for their leases to end.
+      ingest.giveUp()
+      deliver.giveUp()
+      void ctx.http.close?.()
+    } finally {
+      stopAborting()
+      deliveries.open()
+      if (this.#state === 'stopping') this.#state = 'stopped'
     }
   }
 
-  /** Milliseconds until something falls due, as far as that is known and worth a question: while jobs are held, each 50 ms. */
-  async function untilDue(): Promise<number> {
-    const now = ctx.clock.now()
-    if (dispatcher.held() > 0 && now - askedAt < firstIdleMs) return firstIdleMs
-    askedAt = now
-    const next = (await ctx.queue.nextDueAt?.(now)) ?? null
-    if (next === null) return Infinity
-    // What is due and was not claimed is held up, and may hide what falls due next.
-    return next <= now ? mostIdleMs : next - now
-  }
-
-  async function inbox(signal: AbortSignal, put: Bell): Promise<void> {
-    let idleMs = firstIdleMs
-    const mostMs = ctx.inbox.onPut === undefined ? mostIdleMs : mostIdleListeningMs
-    while (!signal.aborted) {
-      try {
-        if ((await consume.batch()) > 0) {
-          idleMs = firstIdleMs
-          continue
-        }
-        const rang = await put.wait(idleMs, signal)
-        idleMs = rang ? firstIdleMs : Math.min(idleMs * 2, mostMs)
-      } catch (cause) {
-        ctx.log.error('the inbox could not be read', { cause })
-        await ctx.clock.sleep(brokenWaitMs, signal)
-      }
-    }
-  }
-
-  /** Where the queue is the storage's own, the two cannot drift apart; once at start mends what an operator may have done. */
-  async function sweeps(signal: AbortSignal): Promise<void> {
-    do {
-      try {
-        const more = await sweeper.page()
-        if (ctx.ownQueue && !more) return
-      } catch (cause) {
-        ctx.log.error('overdue attempts could not be swept', { cause })
-      }
-      await ctx.clock.sleep(sweepEveryMs, signal)
-    } while (!signal.aborted)
-  }
-
-  async function every(ms: number, signal: AbortSignal, complaint: string, work: () => Promise<void>): Promise<void> {
-    while (!signal.aborted) {
-      try {
-        await work()
-      } catch (cause) {
-        ctx.log.error(complaint, { cause })
-      }
-      await ctx.clock.sleep(ms, signal)
-    }
-  }
-
-  async function stop({ timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<void> {
-    const stopping = running
-    running = null
-    stopping?.abort.abort()
-    await dispatcher.close(timeoutMs)
-    await stopping?.loops
-    await Promise.all([ingest.idle(), deliver.idle(), background.idle()])
-    for (const off of stopping?.listeners ?? []) await off()
+  async #finish(run: Run): Promise<void> {
+    const { ctx, ingest, deliver, background } = this.#needs
+    const closing = run.closeListeners()
+    await this.#parts.deliveries.close()
+    await run.loopsEnded()
+    await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
     await ctx.http.close?.()
   }
 
-  async function tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
-    const { delivered, failed } = dispatcher.ended
-    const deadline = ctx.clock.now() + budgetMs
-    const inTime = () => ctx.clock.now() < deadline
-    await clock.ready()
-    await maintain.minute()
-    await sweeper.page()
-    while ((await consume.batch()) > 0 && inTime());
-    await background.idle()
-    await claimAll(inTime)
-    while (dispatcher.held() > 0) {
-      await untilFewer(dispatcher.held())
-      await background.idle()
-      await claimAll(inTime)
-    }
-    const { size } = await ctx.queue.stats(ctx.clock.now())
-    return {
-      delivered: dispatcher.ended.delivered - delivered,
-      failed: dispatcher.ended.failed - failed,
-      remaining: size,
-    }
+  tick(options?: { budgetMs?: number }): Promise<TickReport> {
+    return this.#passes.tick(options)
   }
 
-  async function claimAll(inTime: () => boolean): Promise<void> {
-    while (inTime() && (await dispatcher.claim({ paced: false })) > 0);
+  drain(options?: { until?: number }): Promise<void> {
+    return this.#passes.drain(options)
   }
+}
 
-  /** Waits for a hold to end, and keeps the others meanwhile. */
-  async function untilFewer(held: number): Promise<void> {
-    const lengthenAt = ctx.clock.now() + leaseMs / 3
-    while (dispatcher.held() >= held) {
-      await dispatcher.letGo(leaseMs / 3)
-      if (ctx.clock.now() >= lengthenAt) {
-        await dispatcher.extend()
-        return
-      }
-    }
-  }
-
-  async function drain({ until }: { until?: number } = {}): Promise<void> {
-    for (;;) {
-      await Promise.all([ingest.idle(), background.idle()])
-      const { delivered, failed } = await tick({ budgetMs: Infinity })
-      if (delivered + failed > 0) continue
-      const now = ctx.clock.now()
-      const next = await nextDue(Math.max(until ?? now, now))
-      if (next === null) {
-        if (until !== undefined && until > now) await pass(until - now)
-        return
-      }
-      if (next > now) await pass(next - now)
-      else if (until === undefined || until <= now) return // due, but held or paused by somebody
-      else await pass(1)
-    }
-  }
-
-  /** When the next attempt may be made, not after `until`. */
-  async function nextDue(until: number): Promise<number | null> {
-    const now = ctx.clock.now()
-    const queued = await ctx.queue.nextDueAt?.(now)
-    if (queued !== undefined) return queued === null || queued > until ? null : queued
-    const [job] = await ctx.storage.attempts.overdue({ before: until + 1, after: null, limit: 1 })
-    return job === undefined ? null : job.due_at
-  }
-
-  async function pass(ms: number): Promise<void> {
-    await (advance === undefined ? ctx.clock.sleep(ms) : advance(ms))
-  }
-
-  return { start, stop, tick, drain, hasRoom: (jobs) => running !== null && dispatcher.free() >= jobs }
+function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
+  const complain = repeatedErrors(ctx.clock, ctx.log)
+  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
+  const holds = new Holds(ctx, complain)
+  const limits = new RateLimits(ctx, complain)
+  const outcomes = new Outcomes(ctx, deliver, complain)
+  const deliveries = new Deliveries({ ctx, deliver, slots, holds, limits, outcomes, wakeup: jobs, complain })
+  return { deliveries, holds, slots, outcomes, sweep: sweep(ctx), inbox: consumer(ctx, ingest), upkeep: upkeep(ctx) }
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import { claimOptions } from '../support/claim-options.ts'
 
 test('an event is stored with its attempts and jobs, and only as many as `keep` stay once they ended', async () => {
   const storage = memory({ keep: 2 })
@@ -28,7 +29,7 @@ test('an event is stored with its attempts and jobs, and only as many as `keep` 
     } as const
     const entry = { workspaceId: 'w', revision, event, attempts: [attempt] }
     expect(await storage.events.ingest([entry], { enqueue: true })).toEqual([{ kind: 'stored' }])
-    const [claim] = await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 100, now: i })
+    const [claim] = await storage.queue.claim(claimOptions({ leaseMs: 100, now: i }))
     expect(claim).toMatchObject({ id: `a${i}`, group: 'x', due_at: i })
     const settlement = {
       workspaceId: 'w',

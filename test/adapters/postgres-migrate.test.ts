@@ -76,12 +76,12 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
     await storage.workspaces.insert(workspace('w'))
     await storage.endpoints.insert('w', endpoint('a', { events: ['x', 'y'] }))
     await storage.endpoints.insert('w', endpoint('b', { events: [] }))
-    // As it was before version 4.
+    // As it was before version 5.
     await pool.query(`
       alter table ${schema}.endpoints drop column patterns;
       alter table ${schema}.workspaces drop column endpoint_count, drop column source_count, drop column plugin_count,
         drop column pattern_count;
-      delete from ${schema}.migrations where version = 4`)
+      delete from ${schema}.migrations where version = 5`)
     await migrate(pool, { schema })
     const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }
     const three = endpoint('c', { events: ['x', 'y'] })

@@ -99,7 +99,7 @@ describePgbouncer(server)('behind PgBouncer in transaction mode', () => {
       const http = {
         send: async ({ body }: { body: string | null }) => {
           sent.push(body ?? '')
-          return { kind: 'response', status: 200, headers: {}, body: '' } as const
+          return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
         },
       }
       const process = () =>

@@ -5,7 +5,8 @@ import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/postgres/sql.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
-import { filled, operations, plansOf } from '../faults/plans.ts'
+import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
+import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -33,6 +34,120 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     for (const { whole, mostRows, text } of plans) {
       expect(whole, text).toEqual([])
       expect(mostRows, text).toBeLessThan(3000)
+    }
+  })
+})
+
+const left = Array.from({ length: 1000 }, (_, i) => `g${i}`)
+const fresh = [
+  "insert into jobs select 'new' || i, 'new', 1 from generate_series(1, 500) i",
+  `insert into hints values ('new', 1, 'new')`,
+]
+
+/** What a queue holds, in jobs of groups of workspaces, and how many rows one step of a claim of 64 may come upon. */
+const backlogs = [
+  {
+    name: '10,000 workspaces with due work',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '10,000 workspaces with due work, of which 192 use a slot',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    busy: 192,
+    mostRows: 600,
+  },
+  {
+    name: '10,000 workspaces with work due later',
+    jobs: `select 'j' || i, 'g' || i % 10000, ${start} + 100000 + i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '200,000 due jobs in 1,000 groups of one workspace',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 199999) i`,
+    workspace: `'w'`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '100,000 due jobs of one group and 10,000 groups with one',
+    jobs: `select 'j' || i, case when i < 100000 then 'deep' else 'g' || i end, i from generate_series(0, 109999) i`,
+    workspace: `'w'`,
+    leaveOut: [],
+    mostRows: 400,
+  },
+  {
+    name: '1,000 groups of one workspace that are left out',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
+    workspace: `'w'`,
+    leaveOut: left,
+    mostRows: 1400,
+  },
+  {
+    name: '1,000 workspaces whose groups are left out',
+    jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
+    workspace: `'w' || id`,
+    leaveOut: left,
+    mostRows: 1400,
+  },
+  {
+    name: '10,000 paused groups of one workspace',
+    jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
+    workspace: `'w'`,
+    pausedUntil: start + 60_000,
+    leaveOut: [],
+    mostRows: 400,
+  },
+]
+
+describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_000 }, () => {
+  test.each(backlogs)('beside $name is not much more than it takes', async (backlog) => {
+    const { jobs, workspace, pausedUntil = 0, busy = 0, leaveOut, mostRows } = backlog
+    const slots = new Map(Array.from({ length: busy }, (_, i) => [`wg${i}`, 1]))
+    const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+    const schemas = schemasOf(pool)
+    try {
+      const { schema } = await schemas.open({ listen: false })
+      for (const statement of [
+        `insert into jobs ${jobs}`,
+        `insert into groups (id, workspace, next_at, paused_until)
+          select id, ${workspace}, next_at, ${pausedUntil}
+          from (select group_id as id, min(due_at) as next_at from ${schema}.jobs group by group_id) g`,
+        `insert into lines (workspace, ready_at) select workspace, min(ready_at) from ${schema}.groups group by workspace`,
+        ...fresh,
+      ]) {
+        await pool.query(statement.replace('into ', `into ${schema}.`))
+      }
+      await pool.query(`analyze ${['jobs', 'groups', 'lines', 'hints'].map((name) => `${schema}.${name}`).join(', ')}`)
+      // The last claims expect one workspace alone, where there is one.
+      const run = async ({ queue }: PostgresStorage) => {
+        for (let n = 0; n < 7; n++) {
+          const claims = await queue.claim(
+            claimOptions({
+              limit: 64,
+              busy: { workspaces: slots, groups: new Map() },
+              leaveOut: new Set(leaveOut),
+              now: start,
+            }),
+          )
+          expect(claims).toHaveLength(64)
+          await queue.complete(claims)
+        }
+      }
+      for (const { text, mostRows: rows } of await plansOf(pool, schema, { name: backlog.name, run }, 0)) {
+        if (text.includes('full join') || text.includes('Full Join')) continue // once a minute all is looked at
+        expect(text).not.toMatch(/Seq Scan on jobs\b/)
+        expect(rows, text).toBeLessThan(mostRows)
+      }
+    } finally {
+      await schemas.drop()
+      await pool.end()
     }
   })
 })
@@ -79,7 +194,7 @@ test.skipIf(url === null)(
           { enqueue: true },
         )
       const deliver = async () => {
-        const claims = await storage.queue.claim({ limit: 2, cap: 16, busy: {}, leaseMs: 1000, now: start })
+        const claims = await storage.queue.claim(claimOptions({ limit: 2, cap: 16, now: start }))
         const deliveries = await storage.attempts.load(claims.map(({ id }) => id))
         expect(deliveries).toHaveLength(2)
         await storage.attempts.settle(
@@ -118,28 +233,38 @@ test.skipIf(url === null)(
   },
 )
 
-test.skipIf(url === null)('hints that were worked in leave no pages behind for the next claims to read', async () => {
-  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
-  const schemas = schemasOf(pool)
-  try {
-    const { schema, subject } = await schemas.open({ listen: false })
-    const { queue } = subject
-    for (let n = 0; n < 20; n++) {
-      await queue.add(Array.from({ length: 500 }, (_, i) => ({ id: `${n}.${i}`, group: `g${i}`, due_at: start })))
-      const claims = await queue.claim({ limit: 500, cap: 1000, busy: {}, leaseMs: 1000, now: start })
-      expect(claims).toHaveLength(500)
+test.skipIf(url === null)(
+  'the room of hints that were worked in is freed by the upkeep of who works them in',
+  async () => {
+    const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+    const schemas = schemasOf(pool)
+    try {
+      const { schema } = await schemas.open({ listen: false })
+      const sent: string[] = []
+      const query = (text: string, values: unknown[]) => {
+        sent.push(text)
+        return pool.query<Row>(text, values)
+      }
+      const { queue } = postgres({ query }, { schema, listen: false })
+      // Autovacuum, which may come first, stays away.
+      await pool.query(`alter table ${schema}.hints set (autovacuum_enabled = off)`)
+      await pool.query(`insert into ${schema}.hints select 'g' || i % 500, 1 from generate_series(1, 9000) i`)
+      for (let n = 0; n < 3; n++) {
+        const jobs = Array.from({ length: 500 }, (_, i) => ({
+          id: `${n}.${i}`,
+          workspace: 'w',
+          group: `g${i}`,
+          due_at: 1,
+        }))
+        await queue.add(jobs)
+        expect(await queue.claim(claimOptions({ limit: 500, free: 1000, now: start }))).toHaveLength(500)
+      }
+      const { rows } = await pool.query(`select from ${schema}.hints`)
+      expect(rows, 'hints that are left').toHaveLength(0)
+      await expect.poll(() => sent.some((text) => /^vacuum .*hints$/.test(text.trim())), { timeout: 10_000 }).toBe(true)
+    } finally {
+      await schemas.drop()
+      await pool.end()
     }
-    const pages = async (): Promise<number> => {
-      await queue.add(Array.from({ length: 500 }, (_, i) => ({ id: `x${i}`, group: `g${i}`, due_at: start })))
-      await queue.claim({ limit: 500, cap: 1000, busy: {}, leaseMs: 1000, now: start })
-      const { rows } = await pool.query<{ bytes: string }>('select pg_relation_size($1::regclass) as bytes', [
-        `"${schema}".hints`,
-      ])
-      return Number(rows[0]!.bytes) / 8192
-    }
-    await expect.poll(pages, { timeout: 10_000 }).toBeLessThan(24)
-  } finally {
-    await schemas.drop()
-    await pool.end()
-  }
-})
+  },
+)

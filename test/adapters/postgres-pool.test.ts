@@ -26,7 +26,7 @@ describe.skipIf(url === null)('a host’s pool', () => {
     const http = {
       send: async ({ body }: { body: string | null }) => {
         sent.push(body ?? '')
-        return { kind: 'response', status: 200, headers: {}, body: '' } as const
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
       },
     }
     const posthorn = createPosthorn({ storage: postgres(pool, { schema }), http, logger: quiet })

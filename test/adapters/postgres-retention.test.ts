@@ -134,7 +134,7 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     const { subject } = opened
     const limit = { quota: 1, period: 60 }
     for (const id of ['kept', 'deleted']) await subject.endpoints.insert('w', endpoint(id))
-    const jobs = ['kept', 'deleted'].map((group) => ({ id: `job-${group}`, group, due_at: start }))
+    const jobs = ['kept', 'deleted'].map((group) => ({ id: `job-${group}`, workspace: 'w', group, due_at: start }))
     await subject.queue.add(jobs)
     await subject.queue.pause([{ group: 'deleted', until: start }])
     await subject.limiter.take(
@@ -150,5 +150,19 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     const { rows } = await pool.query(`select id from ${opened.schema}.groups`)
     expect(rows).toEqual([{ id: 'kept' }])
     expect(await count('limits')).toBe(1)
+  })
+
+  test('the line of a workspace goes when it had no work for an hour', async () => {
+    const { subject } = opened
+    const job = (workspace: string) => ({ id: `job-${workspace}`, workspace, group: `g-${workspace}`, due_at: start })
+    await subject.queue.add([job('idle')])
+    await subject.queue.complete(await claimAll(subject, start))
+    await subject.queue.add([job('served'), job('waiting')])
+    const claims = await claimAll(subject, start + 3_600_001)
+    await subject.queue.release(claims.filter(({ workspace }) => workspace === 'waiting'))
+    await subject.queue.complete(claims.filter(({ workspace }) => workspace === 'served'))
+    await subject.purge(old)
+    const { rows } = await pool.query(`select workspace from ${opened.schema}.lines order by workspace`)
+    expect(rows).toEqual([{ workspace: 'served' }, { workspace: 'waiting' }])
   })
 })

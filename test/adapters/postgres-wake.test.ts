@@ -6,7 +6,8 @@ import { postgres } from '../../adapters/postgres/index.ts'
 import type { HttpClient } from '../../src/contracts/http-client.ts'
 import type { Options } from '../../src/options.ts'
 import { attempt, entry, event, filled, made, settlement } from '../../src/testing/storage/rows.ts'
-import { heldHttp, ok } from '../support/held-http.ts'
+import { ok } from '../support/held-http.ts'
+import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -56,33 +57,39 @@ describe.skipIf(url === null)('wake-ups on PostgreSQL', () => {
   /** What was to be told with a pause of 50 ms has been told. */
   const rested = () => new Promise((resolve) => setTimeout(resolve, 80))
 
-  test('a process whose worker has free slots tells nobody of what it publishes', async () => {
-    const { posthorn, notified, forget, end } = await spied()
-    await posthorn.start()
-    // An endpoint that has yet to answer gets one request at a time: what was claimed beyond that is given back, and told.
-    await posthorn.events.create('default', order)
-    await rested()
-    forget()
-    for (let i = 0; i < 5; i++) await posthorn.events.create('default', order)
-    await rested()
-    expect(notified()).toEqual([])
-    const { data } = await posthorn.attempts.list('default', {})
-    expect(data.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => 'SUCCESSFUL'))
-    await end()
-  })
+  test('who listens is told whether it was this very adapter that added or gave back jobs', async () => {
+    const { subject, schema, close } = await schemas.open()
+    const other = postgres(pool, { schema })
+    const [here, there]: string[][] = [[], []]
+    const stops = [
+      await subject.queue.onAdded!((where) => here!.push(where)),
+      await other.queue.onAdded!((where) => there!.push(where)),
+    ]
+    const told = async (where: readonly string[], elsewhere: readonly string[]) => {
+      await expect.poll(() => [here, there]).toEqual([where, elsewhere])
+      here!.length = there!.length = 0
+      await rested()
+    }
+    await subject.queue.add([{ id: 'a', workspace: 'w', group: 'g', due_at: 1 }])
+    await told(['here'], ['elsewhere'])
+    await other.queue.add([{ id: 'b', workspace: 'w', group: 'g', due_at: 1 }])
+    await told(['elsewhere'], ['here'])
+    await subject.queue.release(await subject.queue.claim(claimOptions({ now: 1 })))
+    await told(['here'], ['elsewhere'])
 
-  test('one whose slots are all taken tells the others', async () => {
-    const http = heldHttp()
-    const { posthorn, notified, forget, end } = await spied({ http, deliver: { concurrency: 1 } })
-    await posthorn.start()
-    await posthorn.events.create('default', order)
-    await expect.poll(() => http.inFlight).toHaveLength(1)
-    await rested()
-    forget()
-    await posthorn.events.create('default', order)
-    await rested()
-    expect(notified()).toHaveLength(1)
-    await end()
+    const connection = await pool.connect()
+    await connection.query('begin')
+    await subject.using(connection).queue!.add([{ id: 'c', workspace: 'w', group: 'g', due_at: 1 }])
+    await connection.query('commit')
+    await told(['elsewhere'], ['elsewhere'])
+    await subject.using(connection, { wake: false }).queue!.add([{ id: 'd', workspace: 'w', group: 'g', due_at: 1 }])
+    connection.release()
+
+    await pool.query(`select pg_notify($1, '["jobs"]')`, [schema]) // as the version before announced
+    await told(['elsewhere'], ['elsewhere'])
+    for (const stop of stops) await stop()
+    await other.close()
+    await close()
   })
 
   test('one that only publishes tells the others, at once and then at most every 50 ms', async () => {
@@ -121,12 +128,12 @@ describe.skipIf(url === null)('wake-ups on PostgreSQL', () => {
     await storage.attempts.settle([failed(one, next('b1', at + 60_000))], { enqueue: true })
     await rested()
     expect(notified(), 'of a follow-up that is due later').toBe(0)
-    await storage.attempts.settle([failed(two, next('b2', at))], { enqueue: true, wake: false })
-    await rested()
-    expect(notified(), 'of one that this process takes').toBe(0)
-    await storage.attempts.settle([failed(next('b1', at + 60_000), next('c1', at))], { enqueue: true })
+    await storage.attempts.settle([failed(two, next('b2', at))], { enqueue: true })
     await rested()
     expect(notified(), 'of one that is due at once').toBe(1)
+    await storage.attempts.settle([failed(next('b1', at + 60_000), next('c1', at))], { enqueue: true })
+    await rested()
+    expect(notified(), 'and of another one').toBe(2)
     for (const text of sent.filter(isNotify)) expect(text).not.toMatch(/insert|update|delete/)
     await close()
   })

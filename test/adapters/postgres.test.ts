@@ -8,6 +8,7 @@ import { PosthornError } from '../../src/errors.ts'
 import { clientOf } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import { attempt, endpoint, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { claimOptions } from '../support/claim-options.ts'
 import { clients, freePort, schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -90,7 +91,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     const { subject, close } = await schemas.open()
     const attempts = Array.from({ length: 100 }, (_, i) => attempt(`a${100 + i}`, 'e'))
     await filled(subject, [event('e')], attempts, true)
-    const claims = await subject.queue.claim({ limit: 100, cap: 100, busy: {}, leaseMs: 1000, now: start })
+    const claims = await subject.queue.claim(claimOptions({ now: start }))
     const settlements = attempts.map((one) =>
       settlement('w', one, { tally: true, claim: claims.find(({ id }) => id === one.id) ?? null }),
     )
@@ -99,7 +100,10 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
         subject.attempts.settle(i % 2 === 0 ? settlements : settlements.toReversed(), { enqueue: true }),
       ),
     )
-    expect(answers.flat().filter(({ settled }) => settled)).toHaveLength(100)
+    expect(
+      answers.flat().filter(({ settled }) => settled),
+      'each was answered as the first',
+    ).toHaveLength(600)
     expect(await subject.attempts.tallies(start)).toMatchObject([{ total: 100, failed: 0 }])
     await close()
   })
@@ -242,7 +246,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
       },
       { schema },
     )
-    for (let i = 0; i < 20; i++) await spied.queue.add([{ id: `j${i}`, group: 'g', due_at: 1 }])
+    for (let i = 0; i < 20; i++) await spied.queue.add([{ id: `j${i}`, workspace: 'w', group: 'g', due_at: 1 }])
     const notifying = sent.filter((text) => text.includes('pg_notify'))
     expect(notifying.length).toBeGreaterThan(0)
     expect(notifying.length).toBeLessThan(20)
@@ -264,7 +268,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     }
     const storage = postgres(client, { schema, prepare: false })
     await storage.ping()
-    await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 1, now: 1 })
+    await storage.queue.claim(claimOptions({ limit: 1, now: 1 }))
     expect(options.every((name) => name === undefined)).toBe(true)
     expect(storage.onChanged).toBeUndefined()
     expect(storage.queue.onAdded).toBeUndefined()

@@ -16,8 +16,17 @@ import {
 } from '../support/redis.ts'
 
 const now = rows.start
-const jobs = (count: number) => Array.from({ length: count }, (_, i) => ({ id: `j${i}`, group: 'g', due_at: now + i }))
-const claimAll = { limit: 100, cap: 100, busy: {}, leaseMs: 30_000, now: now + 1000 }
+const jobs = (count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `j${i}`, workspace: 'w', group: 'g', due_at: now + i }))
+const claimAll = {
+  limit: 100,
+  free: 1000,
+  cap: 100,
+  busy: { workspaces: new Map(), groups: new Map() },
+  leaveOut: new Set<string>(),
+  leaseMs: 30_000,
+  now: now + 1000,
+}
 const unavailable = (message: string | RegExp = /./) =>
   expect.objectContaining({ name: 'PosthornError', code: 'unavailable', message: expect.stringMatching(message) })
 

@@ -12,6 +12,7 @@ import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } 
 type Step<Arbitrary> = Arbitrary extends fc.Arbitrary<infer Value> ? Value : never
 
 const groups = ['a', 'b', 'c', 'with space', 'constructor']
+const workspaces = ['v', 'w', 'W']
 const start = 1_763_000_000_000
 const fewIndexes = fc.array(fc.nat(30), { maxLength: 6 })
 
@@ -23,8 +24,11 @@ const queueStep = fc.oneof(
   fc.record({
     op: fc.constant('claim' as const),
     limit: fc.integer({ min: 1, max: 8 }),
+    moreFree: fc.nat(4),
     cap: fc.nat(4),
-    busy: fc.dictionary(fc.constantFrom(...groups), fc.nat(3)),
+    groups: fc.dictionary(fc.constantFrom(...groups), fc.nat(3)),
+    workspaces: fc.dictionary(fc.constantFrom(...workspaces), fc.nat(5)),
+    leaveOut: fc.uniqueArray(fc.constantFrom(...groups), { maxLength: 2 }),
     leaseMs: fc.integer({ min: 1, max: 60 }),
   }),
   fc.record({ op: fc.constantFrom('release' as const, 'complete' as const), which: fewIndexes }),
@@ -44,6 +48,7 @@ function memory(): Access {
 
 const jobOf = (n: number, due: number): Job => ({
   id: `job-${String(n).padStart(2, '0')}`,
+  workspace: workspaces[(n % groups.length) % workspaces.length]!,
   group: groups[n % groups.length]!,
   due_at: start + due,
 })
@@ -65,7 +70,13 @@ async function workOff(queue: Queue, steps: readonly Step<typeof queueStep>[]): 
     if (step.op === 'add') {
       await queue.add(step.jobs.map(({ n, due }) => jobOf(n, due)))
     } else if (step.op === 'claim') {
-      const claims = await queue.claim({ ...step, now })
+      const claims = await queue.claim({
+        ...step,
+        free: step.limit + step.moreFree,
+        busy: { workspaces: new Map(Object.entries(step.workspaces)), groups: new Map(Object.entries(step.groups)) },
+        leaveOut: new Set(step.leaveOut),
+        now,
+      })
       known.push(...claims)
       answers.push(claims.map(({ token: _, ...job }) => job))
     } else if (step.op === 'extend') {
@@ -112,11 +123,20 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
     const { queue, inbox } = redis(connected.client, { namespace: freshNamespace() })
     const jobs = Array.from({ length: 1700 }, (_, i) => ({
       id: `j${String(i).padStart(4, '0')}`,
+      workspace: 'w',
       group: `g${i % 2}`,
       due_at: start + i,
     }))
     await queue.add(jobs)
-    const claims = await queue.claim({ limit: 1300, cap: 700, busy: { g1: 150 }, leaseMs: 1000, now: start + 5000 })
+    const claims = await queue.claim({
+      limit: 1300,
+      free: 2000,
+      cap: 700,
+      busy: { workspaces: new Map([['w', 150]]), groups: new Map([['g1', 150]]) },
+      leaveOut: new Set(),
+      leaseMs: 1000,
+      now: start + 5000,
+    })
     expect(claims.filter(({ group }) => group === 'g0')).toHaveLength(700)
     expect(claims.filter(({ group }) => group === 'g1')).toHaveLength(550)
     await queue.complete(claims)
@@ -154,16 +174,29 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
     await close()
   })
 
-  test('an addition that this process takes wakes nobody, nor does a try that falls due later', async () => {
-    const storage = redis(connected.client, { namespace: freshNamespace() })
+  test('who listens is told whether jobs were added here, and nothing of a try that falls due later', async () => {
+    const namespace = freshNamespace()
+    const storage = redis(connected.client, { namespace })
     const revision = await made(storage, 'w')
-    let woken = 0
-    const stop = await storage.queue.onAdded!(() => woken++)
-    const heard = () => new Promise((later) => setTimeout(later, 200)) // announcements are 50 ms apart at most
-    await storage.queue.add([jobOf(1, 0)], { wake: false })
+    const told: string[] = []
+    const stop = await storage.queue.onAdded!((where) => told.push(where))
+    const heard = async () => {
+      await new Promise((later) => setTimeout(later, 200)) // announcements are 50 ms apart at most
+      return told.splice(0)
+    }
+    await storage.queue.add([jobOf(1, 0)])
+    expect(await heard()).toEqual(['here'])
+    await storage.queue.add([jobOf(1, 0)]) // a job already known is no addition
+    expect(await heard()).toEqual([])
+    await redis(connected.client, { namespace }).queue.add([jobOf(2, 0)])
+    expect(await heard()).toEqual(['elsewhere'])
+    await connected.command('PUBLISH', `{${namespace}}:added`, '') // as the version before does
+    expect(await heard()).toEqual(['elsewhere'])
     const [one, two] = [attempt('a1', 'e'), attempt('a2', 'e')]
-    await storage.events.ingest([entry('w', revision, event('e'), [one])], { enqueue: true, wake: false })
-    await storage.attempts.add('w', [two], { enqueue: true, wake: false })
+    await storage.events.ingest([entry('w', revision, event('e'), [one])], { enqueue: true })
+    expect(await heard()).toEqual(['here'])
+    await storage.attempts.add('w', [two], { enqueue: true })
+    expect(await heard()).toEqual(['here'])
     const { settled_at } = settlement('w', one)
     const failed = (id: string, scheduled_at: number) =>
       settlement('w', id === 'b1' ? one : two, {
@@ -171,11 +204,9 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
         next: { ...attempt(id, 'e'), attempt_number: 2, scheduled_at },
       })
     await storage.attempts.settle([failed('b1', settled_at + 60_000)], { enqueue: true })
-    await heard()
-    expect(woken).toBe(0)
+    expect(await heard()).toEqual([])
     await storage.attempts.settle([failed('b2', settled_at)], { enqueue: true })
-    await heard()
-    expect(woken).toBe(1)
+    expect(await heard()).toEqual(['here'])
     await stop()
     await storage.close()
   })

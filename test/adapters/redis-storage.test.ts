@@ -18,6 +18,8 @@ import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } 
 const workspaces = ['w1', 'w2', 'w3']
 const names = [null, null, 'one', 'two', 'w1', 'Ünï']
 const endpoints = ['e1', 'e2', 'e3', 'e4']
+/** Jobs of an endpoint are of one workspace. */
+const endpointsOf: Readonly<Record<string, readonly string[]>> = { w1: ['e1', 'e4'], w2: ['e2'], w3: ['e3'] }
 const sources = ['s1', 's2', 's3']
 const plugins = ['p1', 'p2', 'p3', 'p4']
 const urls = ['http://a.test/', 'http://b.test/']
@@ -62,7 +64,7 @@ async function drive(storage: Storage & Required<Pick<Storage, 'queue'>>, seed: 
   const fresh = (prefix: string) => `${prefix}${String((++count * 3701) % 10_007).padStart(5, '0')}`
   const times = () => ({ created_at: now, updated_at: now })
   const revisionOf = async (workspace: string) => (await storage.configuration(workspace))?.revision ?? 0
-  const attemptOf = (event_id: string, endpoint_id = of(endpoints)): NewAttempt => {
+  const attemptOf = (event_id: string, endpoint_id: string): NewAttempt => {
     const attempt = rows.attempt(fresh('at'), event_id, {
       endpoint_id,
       scheduled_at: now + below(40) - 10,
@@ -174,7 +176,7 @@ async function drive(storage: Storage & Required<Pick<Storage, 'queue'>>, seed: 
           ...times(),
         })
         const revision = (await revisionOf(workspaceId)) + (below(10) === 0 ? 1 : 0)
-        const attempts = Array.from({ length: below(4) }, () => attemptOf(id))
+        const attempts = Array.from({ length: below(4) }, () => attemptOf(id, of(endpointsOf[workspaceId]!)))
         entries.push(rows.entry(workspaceId, revision, event, attempts))
       }
       if (below(4) === 0) entries.push(...entries)
@@ -194,7 +196,15 @@ async function drive(storage: Storage & Required<Pick<Storage, 'queue'>>, seed: 
     }),
 
     async () => {
-      const taken = await storage.queue.claim({ limit: 5, cap: 3, busy: {}, leaseMs: 30, now })
+      const taken = await storage.queue.claim({
+        limit: 5,
+        free: 5 + below(3),
+        cap: 3,
+        busy: { workspaces: new Map([[of(workspaces), below(4)]]), groups: new Map() },
+        leaveOut: new Set(below(4) === 0 ? [of(endpoints)] : []),
+        leaseMs: 30,
+        now,
+      })
       claims.push(...taken)
       return taken.map(({ token: _, ...job }) => job)
     },
@@ -229,12 +239,12 @@ async function drive(storage: Storage & Required<Pick<Storage, 'queue'>>, seed: 
       })
       return storage.attempts.settle(settlements, { enqueue: below(5) > 0 })
     }),
-    () =>
-      storage.attempts.add(
-        of(workspaces),
-        Array.from({ length: below(3) }, () => (below(4) === 0 && made.length > 0 ? of(made) : attemptOf(of(events)))),
-        { enqueue: below(2) === 0 },
-      ),
+    () => {
+      const workspaceId = of(workspaces)
+      const one = () => attemptOf(of(events), of(endpointsOf[workspaceId]!))
+      const attempts = Array.from({ length: below(3) }, () => (below(4) === 0 && made.length > 0 ? of(made) : one()))
+      return storage.attempts.add(workspaceId, attempts, { enqueue: below(2) === 0 })
+    },
     () => storage.attempts.get(of(workspaces), made.length === 0 ? 'at' : of(made).id),
     ...Array.from({ length: 4 }, () => () => {
       const attempted = timeRange(dice)

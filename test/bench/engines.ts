@@ -29,12 +29,13 @@ export function freshPlace(servers: { readonly postgres: string; readonly redis:
   return { ...servers, schema: `bench_${randomUUID().replaceAll('-', '')}` }
 }
 
-/** An instance on an engine, as a host would make it; `settled` is told how many attempts the storage has recorded. */
-export async function openPosthorn(
-  engine: Engine,
-  place: Place,
-  { deliver = {}, settled = () => {} }: { deliver?: DeliverOptions; settled?: (count: number) => void } = {},
-): Promise<Opened> {
+interface OpenedStorage {
+  readonly options: Options & { readonly storage: Storage }
+  close(): Promise<void>
+}
+
+/** What an instance keeps its data in, on an engine. */
+export async function openStorage(engine: Engine, place: Place): Promise<OpenedStorage> {
   const closing: (() => Promise<unknown>)[] = []
   let storage: Options = {}
   if (engine === 'memory') storage = { storage: memory() }
@@ -59,17 +60,27 @@ export async function openPosthorn(
       () => pool.end(),
     )
   }
-  const posthorn = createPosthorn({
-    ...storage,
-    storage: watched(storage.storage!, settled),
-    deliver: { allow: ['127.0.0.1'], ...deliver },
-  })
   return {
-    posthorn,
+    options: { ...storage, storage: storage.storage! }, // each engine has one
     async close() {
       for (const close of closing) await close()
     },
   }
+}
+
+/** An instance on an engine, as a host would make it; `settled` is told how many attempts the storage has recorded. */
+export async function openPosthorn(
+  engine: Engine,
+  place: Place,
+  { deliver = {}, settled = () => {} }: { deliver?: DeliverOptions; settled?: (count: number) => void } = {},
+): Promise<Opened> {
+  const { options, close } = await openStorage(engine, place)
+  const posthorn = createPosthorn({
+    ...options,
+    storage: watched(options.storage, settled),
+    deliver: { allow: ['127.0.0.1'], ...deliver },
+  })
+  return { posthorn, close }
 }
 
 function watched(storage: Storage, settled: (count: number) => void): Storage {

@@ -35,3 +35,8 @@ export function sharedNow(): number {
 export function quantile(values: readonly number[], part: number): number {
   return values.toSorted((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))] ?? NaN
 }
+
+/** Tells a listener what a run found. */
+export async function report(listener: string, run: string, found: object): Promise<void> {
+  await fetch(`${listener}/${run}`, { method: 'POST', body: JSON.stringify({ found }) })
+}

@@ -20,6 +20,7 @@ async function queueWith(namespace: string, jobs: readonly Job[]) {
   const { queue } = redis(client, { namespace })
   const others = Array.from({ length: groups * 50 }, (_, i) => ({
     id: `o${i}`,
+    workspace: 'w',
     group: `g${i % groups}`,
     due_at: now - 50_000 + i,
   }))
@@ -27,21 +28,34 @@ async function queueWith(namespace: string, jobs: readonly Job[]) {
   return queue
 }
 
-const old = Array.from({ length: backlog }, (_, i) => ({ id: `h${i}`, group: hanging, due_at: now - 900_000 + i }))
+const old = Array.from({ length: backlog }, (_, i) => ({
+  id: `h${i}`,
+  workspace: 'w',
+  group: hanging,
+  due_at: now - 900_000 + i,
+}))
 const none = await queueWith('none', [])
 const busy = await queueWith('busy', old)
 const paused = await queueWith('paused', old)
 await paused.pause([{ group: hanging, until: now + 3_600_000 }])
 
 const queues = [
-  { name: 'no backlog', queue: none, inUse: {}, took: [] as number[] },
-  { name: 'at its cap', queue: busy, inUse: { [hanging]: cap }, took: [] as number[] },
-  { name: 'paused', queue: paused, inUse: {}, took: [] as number[] },
+  { name: 'no backlog', queue: none, inUse: new Map<string, number>(), took: [] as number[] },
+  { name: 'at its cap', queue: busy, inUse: new Map([[hanging, cap]]), took: [] as number[] },
+  { name: 'paused', queue: paused, inUse: new Map<string, number>(), took: [] as number[] },
 ]
 for (let round = 0; round < rounds; round++) {
   for (const { queue, inUse, took } of queues) {
     const start = performance.now()
-    const claims: readonly Claim[] = await queue.claim({ limit: 50, cap, busy: inUse, leaseMs: 30_000, now })
+    const claims: readonly Claim[] = await queue.claim({
+      limit: 50,
+      free: 256,
+      cap,
+      busy: { workspaces: new Map(), groups: inUse },
+      leaveOut: new Set(),
+      leaseMs: 30_000,
+      now,
+    })
     await queue.nextDueAt!(now)
     await queue.complete(claims)
     took.push(performance.now() - start)

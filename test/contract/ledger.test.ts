@@ -35,7 +35,7 @@ function ledger() {
     overdue: (before: number) =>
       attempts
         .filter(({ row, status }) => status === 'OPEN' && row.scheduled_at < before)
-        .map(({ row }) => ({ id: row.id, group: row.endpoint_id, due_at: row.scheduled_at }))
+        .map(({ row }) => ({ id: row.id, workspace: 'default', group: row.endpoint_id, due_at: row.scheduled_at }))
         .toSorted((a, b) => a.due_at - b.due_at || (a.id < b.id ? -1 : 1)),
     statusOf: (status: StoredStatus) =>
       attempts
@@ -78,6 +78,7 @@ test('events and attempts in memory are what two plain lists say, through 10,000
     const attempts = Array.from({ length: dice.below(3) }, () => attempt(id))
     return { workspaceId: 'default', revision: dice.below(20) === 0 ? today - 1 : today, event, attempts }
   }
+  let settledAt = 0 // each settlement at a time of its own: so none of them is taken for another that is sent again
   const settlement = (): Settlement => {
     const { row } = dice.of(model.attempts)
     const status = dice.of(['SUCCESSFUL', 'FAILED', 'CANCELED'] as const)
@@ -92,7 +93,7 @@ test('events and attempts in memory are what two plain lists say, through 10,000
       error_message: null,
       request: null,
       response: null,
-      settled_at: 1,
+      settled_at: ++settledAt,
       next,
       disable: null,
       tally: false,

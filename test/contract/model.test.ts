@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import { mostFor } from '../../src/core/share.ts'
 import { runQueueEquivalence } from '../../src/testing/queue-equivalence.ts'
 import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
 
@@ -9,6 +10,7 @@ import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
 function naiveQueue(): Queue {
   const jobs: { job: Job; token: string | null; until: number }[] = []
   const pauses = new Map<string, number>()
+  const served = new Map<string, number>()
   let tokens = 0
   const heldBy = (claim: Claim) => jobs.find(({ job, token }) => job.id === claim.id && token === claim.token)
   const before = (a: Job, b: Job) => a.due_at - b.due_at || (a.id < b.id ? -1 : 1)
@@ -17,17 +19,26 @@ function naiveQueue(): Queue {
       for (const job of more)
         if (!jobs.some((kept) => kept.job.id === job.id)) jobs.push({ job, token: null, until: 0 })
     },
-    async claim({ limit, cap, busy, leaseMs, now }) {
+    async claim({ limit, free, cap, busy, leaveOut, leaseMs, now }) {
       const due = jobs
         .filter(({ job, until }) => job.due_at <= now && until <= now && (pauses.get(job.group) ?? 0) <= now)
+        .filter(({ job }) => !leaveOut.has(job.group))
         .toSorted((a, b) => before(a.job, b.job))
       const groups = [...new Set(due.map(({ job }) => job.group))]
-      return groups
-        .flatMap((group) =>
-          due.filter(({ job }) => job.group === group).slice(0, Math.max(0, cap - (busy[group] ?? 0))),
-        )
-        .slice(0, limit)
+      const offered = groups.flatMap((group) =>
+        due.filter(({ job }) => job.group === group).slice(0, Math.max(0, cap - (busy.groups.get(group) ?? 0))),
+      )
+      return offered
         .map((kept) => {
+          const { workspace } = kept.job
+          const own = offered.filter(({ job }) => job.workspace === workspace)
+          const level = (busy.workspaces.get(workspace) ?? 0) + own.indexOf(kept) + 1
+          return { kept, level, turn: Math.max(own[0]!.job.due_at, served.get(workspace) ?? 0), workspace }
+        })
+        .toSorted((a, b) => a.level - b.level || a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1))
+        .filter(({ level }, place) => place < limit && level <= mostFor(free - place))
+        .map(({ kept, workspace }) => {
+          served.set(workspace, now)
           kept.token = `naive ${++tokens}`
           kept.until = now + leaseMs
           return { ...kept.job, token: kept.token }

@@ -9,6 +9,7 @@ import type { Settlement } from '../../src/contracts/storage.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { freshSchema, ownPostgres } from '../support/postgres.ts'
 import { seconds } from './report.ts'
+import { claimOptions } from '../support/claim-options.ts'
 
 const deliveries = Number(process.env['DELIVERIES'] ?? 1_000_000)
 /** Of which the bytes of one are told. */
@@ -16,7 +17,7 @@ const weighed = 20_000
 const batch = 500
 /** How far the publisher is ahead of the workers, at most. */
 const backlog = 2000
-const hot = ['jobs', 'open_attempts', 'groups', 'hints']
+const hot = ['jobs', 'open_attempts', 'groups', 'lines', 'hints']
 
 /** A kilobyte that does not compress to nothing. */
 const data = JSON.stringify({
@@ -75,7 +76,7 @@ function delivering(pool: Pool, schema: string, { deliveries: all, data: text, o
   const work = async (): Promise<void> => {
     while (progress.settled < all) {
       const now = start + progress.published
-      const claims = await storage.queue.claim({ limit: batch, cap: 16, busy: {}, leaseMs: 30_000, now })
+      const claims = await storage.queue.claim(claimOptions({ limit: batch, cap: 16, leaseMs: 30_000, now }))
       if (claims.length === 0) await sleep(1)
       const byId = new Map(claims.map((claim) => [claim.id, claim]))
       const loaded = await storage.attempts.load(claims.map((claim) => claim.id))

@@ -4,8 +4,9 @@ import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { AttemptQuery, EventQuery } from '../../src/contracts/storage.ts'
 import { attempt, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { claimOptions } from '../support/claim-options.ts'
 
-type PostgresStorage = ReturnType<typeof postgres>
+export type PostgresStorage = ReturnType<typeof postgres>
 
 /** Tables that no statement of the hot path and no page may read as a whole. */
 const large = ['events', 'attempts', 'open_attempts', 'outcomes', 'jobs', 'unique_ids', 'messages']
@@ -37,7 +38,8 @@ export async function filled(pool: Pool, schema: string, rows: number): Promise<
     `insert into attempts select 'a' || i, w.key, 'e' || i, ${endpoint}, 1, 'INITIAL', i, i ${series}`,
     `insert into open_attempts select 'a' || i, w.key, ${endpoint}, i ${series} where i % 2 = 0`,
     `insert into jobs select 'a' || i, ${endpoint}, i ${series} where i % 2 = 0`,
-    `insert into groups select group_id, min(due_at) from ${schema}.jobs group by group_id`,
+    `insert into groups (id, workspace, next_at) select group_id, 'w', min(due_at) from ${schema}.jobs group by group_id`,
+    `insert into lines (workspace, ready_at) select workspace, min(ready_at) from ${schema}.groups group by workspace`,
     `insert into outcomes select 'a' || i, w.key, case when i % 1001 = 0 then 'FAILED' else 'SUCCESSFUL' end,
       true, i, i ${series} where i % 2 = 1`,
     `insert into messages (id, workspace_id, event_type, data, received_at)
@@ -121,7 +123,7 @@ export const operations: readonly Operation[] = [
   {
     name: 'claim, extend, release, complete',
     async run({ queue }) {
-      const claims = await queue.claim({ limit: 64, cap: 16, busy: { ep2: 16 }, leaseMs: 1000, now: start })
+      const claims = await queue.claim(claimOptions({ limit: 64, cap: 16, leaveOut: new Set(['ep2']), now: start }))
       if (claims.length !== 64) throw new Error(`${claims.length} claims`)
       await queue.extend(claims, start + 2000)
       await queue.release(claims.slice(0, 32))

@@ -176,7 +176,8 @@ export function fullDisk(mebibytes: number): Fault | null {
       const before = refusals()
       publish()
       await until('a publisher is refused', patienceMs, () => refusals() > before)
-      await sleep(lastsMs)
+      // What vacuuming gives back is filled again, so that the disk stays full.
+      for (const endsAt = Date.now() + lastsMs; Date.now() < endsAt; await sleep(20)) await filled(5000)
       execFileSync('mount', ['-o', 'remount,size=2g', folder])
     },
     async after() {

@@ -79,7 +79,7 @@ describe('the status report', () => {
       async send() {
         inFlight()
         await sent
-        return { kind: 'response', status: 200, headers: {}, body: '' } as const
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
       },
     }
     const posthorn = createPosthorn({ http, logger: memoryLog() })

@@ -121,7 +121,7 @@ describe.each(wires)('over %s', (_wire, client) => {
       )
       expect(await client().send(url)).toMatchObject({
         kind: 'error',
-        message: 'the headers of the answer are too large',
+        message: 'the status line and headers of the answer are longer than 16 KiB',
       })
     })
 

@@ -109,6 +109,7 @@ describe.each(wires)('over %s', (_wire, client) => {
         status: 200,
         headers: expect.objectContaining({ 'x-name': 'Jürgen', 'set-cookie': 'a=1, b=2', 'content-length': '3' }),
         body: 'a\uFFFD\uFFFD',
+        ended: true,
       })
     })
 

@@ -51,7 +51,61 @@ describe('the portable client', () => {
     const stalling = await rawReceiver((socket) =>
       socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 10\r\n\r\npart')),
     )
-    expect(await send(stalling.url, { timeoutMs: 200 })).toMatchObject({ kind: 'response', status: 200, body: 'part' })
+    expect(await send(stalling.url, { timeoutMs: 200 })).toMatchObject({
+      kind: 'response',
+      status: 200,
+      body: 'part',
+      ended: false,
+    })
+  })
+
+  test.each([
+    ['stalls', ['part']],
+    ['drips', Array.from({ length: 100 }, () => 'x')],
+  ])('gives the rest of an answer that %s one second, and closes the connection', async (_what, pieces) => {
+    let isClosed = false
+    const { url } = await rawReceiver((socket) =>
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 1000\r\n\r\n')
+        const timer = setInterval(() => pieces.length > 0 && socket.write(pieces.shift()!), 50)
+        socket.on('close', () => {
+          isClosed = true
+          clearInterval(timer)
+        })
+      }),
+    )
+    const startedAt = performance.now()
+    expect(await send(url, { timeoutMs: 30_000 })).toMatchObject({
+      kind: 'response',
+      status: 200,
+      body: expect.stringMatching(/^(part|x{10,30})$/),
+      ended: false,
+    })
+    expect(performance.now() - startedAt).toBeLessThan(1500)
+    await expect.poll(() => isClosed).toBe(true)
+  })
+
+  test('tells an answer that ended in time from one that broke off', async () => {
+    const late = await rawReceiver((socket) =>
+      socket.once('data', () => {
+        socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n')
+        setTimeout(() => socket.write('late'), 600)
+      }),
+    )
+    expect(await send(late.url)).toMatchObject({ kind: 'response', body: 'late', ended: true })
+    const half = await rawReceiver((socket) =>
+      socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nhalf')),
+    )
+    expect(await send(half.url)).toMatchObject({ kind: 'response', status: 200, ended: false })
+  })
+
+  test('does not hold against the receiver that the signal ended it', async () => {
+    const { url } = await rawReceiver((socket) =>
+      socket.once('data', () => socket.write('HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\n')),
+    )
+    const over = new AbortController()
+    setTimeout(() => over.abort(), 200)
+    expect(await send(url, { signal: over.signal })).toMatchObject({ kind: 'response', ended: true })
   })
 
   test('stops reading at the bound', async () => {
@@ -60,7 +114,11 @@ describe('the portable client', () => {
       onTestFinished(() => clearInterval(timer))
       response.on('close', () => clearInterval(timer))
     })
-    expect(await send(url, { captureBytes: 100 })).toMatchObject({ kind: 'response', body: 'x'.repeat(100) })
+    expect(await send(url, { captureBytes: 100 })).toMatchObject({
+      kind: 'response',
+      body: 'x'.repeat(100),
+      ended: true,
+    })
   })
 
   test('ends by its signal, and says why a request failed', async () => {

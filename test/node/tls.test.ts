@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createServer, type ServerOptions } from 'node:https'
-import type { TLSSocket } from 'node:tls'
+import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 
 import { describe, expect, test } from 'vitest'
 
@@ -80,6 +80,18 @@ describe.each(wires)('over %s', (_wire, client) => {
       const { port } = await rawReceiver((socket) => void socket.resume())
       const reply = await client({ tls: { ca }, resolve }).send(`https://hook.test:${port}/`, { timeoutMs: 200 })
       expect(reply).toEqual({ kind: 'timeout', message: 'timed out after 200 ms waiting for the TLS handshake' })
+    })
+
+    test('an answer may be as long as without, whatever the encryption adds', async () => {
+      const head = `HTTP/1.1 200 OK\r\ncontent-length: 2\r\nx: ${'a'.repeat(16_340)}\r\n\r\n`
+      const bytes = [...head.match(/[^]{1,50}/g)!, 'ok'] // a record each, which adds 22 bytes
+      const server = createTlsServer({ cert: pem('receiver.pem'), key: pem('receiver.key') }, (socket) => {
+        socket.on('error', () => {})
+        socket.on('data', () => bytes.forEach((each) => socket.write(each)))
+      })
+      const { send } = client({ tls: { ca }, resolve })
+      const url = `https://hook.test:${await listen(server)}/`
+      for (let i = 0; i < 3; i++) expect(await send(url)).toMatchObject({ kind: 'response', body: 'ok', ended: true })
     })
 
     test('a client certificate is shown to those who ask', async () => {

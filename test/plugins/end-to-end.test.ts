@@ -26,7 +26,7 @@ function instance() {
     http: {
       send: async (request) => {
         sent.push(request)
-        return { kind: 'response', status: 200, headers: {}, body: '' }
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true }
       },
     },
   })

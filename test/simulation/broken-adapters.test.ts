@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
-import type { Claim } from '../../src/contracts/queue.ts'
+import type { Claim, Job } from '../../src/contracts/queue.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { memory as foreign } from '../../adapters/memory/index.ts'
 import { simulate, SimulationError } from '../../src/testing/simulation/simulate.ts'
@@ -90,6 +90,65 @@ describe('the simulator catches', () => {
       return { ...storage, queue: { ...queue, pause } }
     })
     expect(error?.message).toMatch(/pause: /)
+  })
+
+  test('a queue that takes no turns', async () => {
+    const error = await caught((storage) => {
+      const queue = storage.queue!
+      const owners = new Map<string, string>()
+      // All jobs are of one workspace to it, and it does not heed what a workspace has in work.
+      const nobodys = (jobs: readonly Job[]) =>
+        jobs.map((job) => {
+          owners.set(job.group, job.workspace)
+          return { ...job, workspace: 'all' }
+        })
+      return {
+        ...storage,
+        queue: {
+          ...queue,
+          add: (jobs) => queue.add(nobodys(jobs)),
+          claim: async (options) => {
+            const claims = await queue.claim({
+              ...options,
+              free: 1e9,
+              busy: { ...options.busy, workspaces: new Map() },
+            })
+            return claims.map((claim) => ({ ...claim, workspace: owners.get(claim.group) ?? claim.workspace }))
+          },
+        },
+        events: {
+          ...storage.events,
+          async ingest(entries) {
+            const answers = await storage.events.ingest(entries, { enqueue: false })
+            const stored = entries.filter((_, i) => answers[i]!.kind === 'stored')
+            await queue.add(
+              nobodys(
+                stored.flatMap(({ workspaceId, attempts }) =>
+                  attempts.map(({ id, endpoint_id, scheduled_at }) => ({
+                    id,
+                    workspace: workspaceId,
+                    group: endpoint_id,
+                    due_at: scheduled_at,
+                  })),
+                ),
+              ),
+            )
+            return answers
+          },
+        },
+      }
+    })
+    expect(error?.message).toMatch(/unfair: /)
+  })
+
+  test('a queue that loses the workspace of a job', async () => {
+    const error = await caught((storage) => {
+      const queue = storage.queue!
+      const claim: typeof queue.claim = async (options) =>
+        (await queue.claim(options)).map((one) => ({ ...one, workspace: '' }))
+      return { ...storage, queue: { ...queue, claim } }
+    })
+    expect(error?.message).toMatch(/unfair: /)
   })
 
   test('a limiter that grants too much', async () => {

@@ -8,7 +8,7 @@ export interface HeldRequest {
   answer(reply: Reply): void
 }
 
-export const ok: Reply = { kind: 'response', status: 200, headers: {}, body: '' }
+export const ok: Reply = { kind: 'response', status: 200, headers: {}, body: '', ended: true }
 export const timedOut: Reply = { kind: 'timeout', message: 'timed out' }
 
 /** An HTTP client whose requests stay in flight until the test answers them; aborted ones end by themselves. */

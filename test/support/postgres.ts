@@ -195,7 +195,7 @@ export function schemasOf(handle: PostgresHandle) {
 
 /** Tables that hold rows, those that refer to others first. Deleting workspaces deletes their configuration. */
 const filled = `open_attempts revisited outcomes attempts unique_ids events workspaces graves tallies
-  jobs groups hints messages dead_messages limits turns`.split(/\s+/)
+  jobs groups lines hints messages dead_messages limits turns`.split(/\s+/)
 
 /** One statement that empties a schema: faster than a new one. */
 export function emptying(schema: string): string {

@@ -41,7 +41,7 @@ export async function killShops(server: string, { times }: { times: number }): P
       async send({ body }) {
         const { id } = JSON.parse(String(body)) as { id: number } // as the example writes it
         received.set(id, (received.get(id) ?? 0) + 1)
-        return { kind: 'response', status: 200, headers: {}, body: '' }
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true }
       },
     },
   })

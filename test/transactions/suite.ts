@@ -46,7 +46,7 @@ export function transactionSuite(host: Host): void {
         http: {
           send: async ({ body }: { body: string | null }) => {
             sent.push(body ?? '')
-            return { kind: 'response', status: 200, headers: {}, body: '' } as const
+            return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
           },
         },
       }

@@ -2,6 +2,9 @@ import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Options } from '../../src/options.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const url = 'https://shop.test/hooks'
@@ -144,4 +147,60 @@ describe('the circuit breaker', () => {
       expect(() => createTestPosthorn({ breaker })).toThrow('createPosthorn')
     },
   )
+})
+
+describe('the minute’s work', () => {
+  test('goes on beside a purge that takes hours', async () => {
+    const clock = fakeClock()
+    const storage = memory()
+    const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+      storage: {
+        ...storage,
+        purge: async () => {
+          await clock.sleep(100)
+          return 1000
+        },
+      },
+      clock,
+      logger: silent,
+      http: { send: async () => ({ kind: 'response', status: 500, headers: {}, body: '', ended: true }) },
+      breaker: { minimum: 4, failurePercent: 75 },
+      retention: { eventsDays: 1 },
+    })
+    await posthorn.endpoints.create('default', {
+      id: 'shop',
+      request: { url },
+      events: ['*'],
+      retry: { config: { attempts: [0] } },
+    })
+    await posthorn.start()
+    for (let n = 0; n < 5; n++) await posthorn.events.create('default', { event_type: 'x', data: {} })
+    await clock.advance('2m')
+    expect((await posthorn.endpoints.get('default', 'shop')).enabled).toBe(false)
+    const stopping = posthorn.stop()
+    await clock.advance(1000)
+    await stopping
+  })
+
+  test('is done by `advance` at each minute, in order with what falls due', async () => {
+    const { posthorn, told, endpoint } = setUp({ minimum: 3, failurePercent: 100, windowSeconds: 3600 })
+    await endpoint()
+    posthorn.on('endpoint.disabled', () => told.push(posthorn.clock.now()))
+    await posthorn.advance(60_000 - (posthorn.clock.now() % 60_000) + 10_000)
+    const start = posthorn.clock.now()
+    await outcomes(posthorn, 500, 500, 500)
+    posthorn.receiver(url).answers(200, 200)
+    await posthorn.advance('30m')
+    expect(told).toEqual([{ workspace_id: 'default', endpoint_id: 'shop', reason: 'failing' }, start + 50_000])
+  })
+
+  test('of retention removes what grows too old while time passes, and a month passes quickly', async () => {
+    const posthorn = createTestPosthorn({ retention: { eventsDays: 2 } })
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    await posthorn.advance('47h')
+    expect((await posthorn.events.list('default')).data).toHaveLength(1)
+    await posthorn.advance('61m')
+    expect((await posthorn.events.list('default')).data).toHaveLength(0)
+    await posthorn.advance('30d')
+  })
 })

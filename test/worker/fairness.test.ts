@@ -1,8 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
-import type { Reply } from '../../src/contracts/http-client.ts'
-import type { ClaimOptions } from '../../src/contracts/queue.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -17,24 +15,11 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
   const calls: string[] = []
   const waitFor = new Map<string, Promise<void>>()
   const engine = memory()
-  let busy: Readonly<Record<string, number>> = {}
-  const storage = intercepted(
-    {
-      ...engine,
-      queue: {
-        ...engine.queue,
-        async claim(options: ClaimOptions) {
-          busy = { ...options.busy }
-          return await engine.queue.claim(options)
-        },
-      },
-    },
-    async (name, call) => {
-      calls.push(name)
-      await waitFor.get(name)
-      return await call()
-    },
-  )
+  const storage = intercepted(engine, async (name, call) => {
+    calls.push(name)
+    await waitFor.get(name)
+    return await call()
+  })
   const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
     storage,
     clock,
@@ -59,7 +44,7 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
     await clock.advance(1000)
     await stopping
   }
-  return { posthorn, clock, http, calls, waitFor, endpoint, publish, inFlightTo, busy: () => busy, stop }
+  return { posthorn, clock, http, calls, waitFor, endpoint, publish, inFlightTo, stop }
 }
 
 describe('one endpoint', () => {
@@ -126,7 +111,7 @@ describe('one endpoint', () => {
   })
 })
 
-test('endpoints that do not answer have a quarter of the slots together, and a healthy one finds the others free', async () => {
+test('endpoints that do not answer have half of the slots together, and a healthy one finds the others free', async () => {
   const { posthorn, clock, http, endpoint, publish, inFlightTo, stop } = await instance({
     concurrency: 8,
     perEndpoint: 2,
@@ -145,7 +130,7 @@ test('endpoints that do not answer have a quarter of the slots together, and a h
   await endpoint('healthy')
   await publish('healthy', 3)
   await clock.advance(100)
-  expect(http.inFlight.length - inFlightTo('healthy').length).toBeLessThanOrEqual(2)
+  expect(http.inFlight.length - inFlightTo('healthy').length).toBeLessThanOrEqual(4)
   inFlightTo('healthy')[0]!.answer(ok)
   await clock.advance(100)
   expect(inFlightTo('healthy')).toHaveLength(2)
@@ -196,8 +181,8 @@ test('new endpoints that are silent for half a second give way to other new ones
   await publish('new', 9)
   await posthorn.start()
   await clock.advance(0)
-  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([4, 0])
-  await clock.advance(550)
+  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([3, 0])
+  await clock.advance(1200)
   expect([http.inFlight.length, inFlightTo('new').length]).toEqual([8, 1])
   inFlightTo('new')[0]!.answer(ok)
   await clock.advance(0)
@@ -207,7 +192,8 @@ test('new endpoints that are silent for half a second give way to other new ones
 
   await silent(7, 30)
   await clock.advance(5000)
-  expect([http.inFlight.length, inFlightTo('new').length]).toEqual([16, 4])
+  expect(inFlightTo('new')).toHaveLength(4)
+  expect(http.inFlight.length).toBeLessThanOrEqual(4 + 12)
   await stop()
 })
 
@@ -219,7 +205,7 @@ describe('many silent endpoints', () => {
     await all.posthorn.start()
     await all.clock.advance(0)
     for (const held of all.inFlightTo('healthy')) held.answer(ok)
-    for (let i = 0; i < 90; i++) {
+    for (let i = 0; i < 80; i++) {
       await all.endpoint(`silent${i}`)
       await all.publish(`silent${i}`, 20)
     }
@@ -238,7 +224,7 @@ describe('many silent endpoints', () => {
       before = toSilent()
     }
     await clock.advance(2000)
-    expect(toSilent()).toBe(32)
+    expect(toSilent()).toBe(48)
     await stop()
   })
 
@@ -260,7 +246,7 @@ describe('many silent endpoints', () => {
     const late = starts.filter((at) => at >= 5000)
     const inEach = Array.from({ length: 25 }, (_, i) => late.filter((at) => Math.floor((at - 5000) / 200) === i).length)
     expect(Math.min(...inEach)).toBeGreaterThanOrEqual(7)
-    expect(Math.max(...inEach)).toBeLessThanOrEqual(11)
+    expect(Math.max(...inEach)).toBeLessThanOrEqual(18)
     expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThanOrEqual(late.length + 10)
     await stop()
   })
@@ -310,7 +296,8 @@ describe('many silent endpoints', () => {
     expect(urls[0]).toBe('https://healthy.test/')
     expect(urls).toHaveLength(2)
     await clock.advance(15)
-    expect(calls.filter((name) => name === 'queue.claim')).toHaveLength(1)
+    // One for the job, and one for what memory tells of it: it tells its own process too.
+    expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThanOrEqual(2)
     await stop()
   })
 })
@@ -356,35 +343,6 @@ test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue 
     ['queue.release', 'queue.pause', 'queue.complete', 'queue.add'].includes(name),
   )
   expect(changing.length).toBeLessThanOrEqual(10 * 4)
-  await stop()
-})
-
-test('a claim is told which slots are in use: those of one that is watched are, and none is once everybody has answered', async () => {
-  const { posthorn, clock, http, endpoint, publish, busy, stop } = await instance({ concurrency: 16, perEndpoint: 4 })
-  await endpoint('plain')
-  await endpoint('__proto__')
-  await endpoint('limited', { rate_limit: { quota: 3, period: 1 } })
-  await posthorn.start()
-  const answerAll = async (answer: Reply): Promise<void> => {
-    for (let round = 0; round < 30; round++) {
-      for (const held of http.inFlight.splice(0)) held.answer(answer)
-      await clock.advance(100)
-    }
-  }
-  for (const id of ['plain', '__proto__', 'limited']) await publish(id, 9)
-  await clock.advance(100)
-  expect(busy()).toEqual({ plain: 4, ['__proto__']: 4, limited: 4 }) // strangers, each with its first try
-  await answerAll(ok)
-  for (const id of ['limited', '__proto__', 'plain', 'plain']) {
-    await publish(id, 1)
-    await clock.advance(0)
-  }
-  expect(busy()).toEqual({ limited: 1, ['__proto__']: 1, plain: 1 }) // the claim that took the second of `plain`
-  await answerAll(timedOut)
-  expect(busy()).toEqual({ plain: 3, ['__proto__']: 3, limited: 3 }) // none is in flight, and one of each may be
-  for (const id of ['plain', '__proto__', 'limited']) await publish(id, 5)
-  await answerAll(ok)
-  expect(busy()).toEqual({})
   await stop()
 })
 

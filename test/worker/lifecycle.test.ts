@@ -9,6 +9,7 @@ import type { Options } from '../../src/options.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { intercepted } from '../../src/testing/intercept.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
+import { claimOptions } from '../support/claim-options.ts'
 import { heldHttp, ok } from '../support/held-http.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -27,6 +28,17 @@ async function instance(options: Options = {}) {
   const statuses = async () =>
     (await posthorn.attempts.list('default', { sort: 'id.asc' })).data.map(({ status }) => status)
   return { posthorn, clock, http, storage, publish, statuses }
+}
+
+/** A promise that is settled from outside. */
+function deferred() {
+  let resolve = (): void => {}
+  let reject = (_cause: Error): void => {}
+  const promise = new Promise<void>((done, fail) => {
+    resolve = done
+    reject = fail
+  })
+  return { promise, resolve, reject }
 }
 
 describe('start', () => {
@@ -101,7 +113,7 @@ test('what a dead process held is sent by another within 30 seconds', async () =
   const dead = await instance({ storage, clock })
   await dead.publish()
   // A claim of a process that is no more: nobody lengthens it.
-  await storage.queue.claim({ limit: 1, cap: 1, busy: {}, leaseMs: 30_000, now: clock.now() })
+  await storage.queue.claim(claimOptions({ leaseMs: 30_000, now: clock.now() }))
 
   const heir = await instance({ storage, clock })
   await heir.posthorn.start()
@@ -204,7 +216,7 @@ describe('stop', () => {
     await stopping
     await clock.advance(1000)
     expect(http.sent).toHaveLength(0)
-    const again = await storage.queue.claim({ limit: 10, cap: 10, busy: {}, leaseMs: 1000, now: clock.now() })
+    const again = await storage.queue.claim(claimOptions({ now: clock.now() }))
     expect(again).toHaveLength(1)
   })
 
@@ -262,6 +274,116 @@ describe('stop', () => {
     await clock.advance(0)
     expect(await statuses()).toEqual(['SUCCESSFUL'])
     await posthorn.stop()
+  })
+})
+
+describe('start and stop together', () => {
+  /** A storage of which a method hangs until it is let go. */
+  function hanging(method: 'verify' | 'onChanged') {
+    const gate = deferred()
+    const storage = memory()
+    let open = 0
+    return {
+      gate,
+      open: () => open,
+      storage: {
+        ...storage,
+        verify: async () => void (method === 'verify' && (await gate.promise)),
+        onChanged: async () => {
+          if (method === 'onChanged') await gate.promise
+          open++
+          return async () => void open--
+        },
+      },
+    }
+  }
+
+  test('of two starts both fail when the start fails, and the next one may succeed', async () => {
+    const { storage, gate } = hanging('verify')
+    const { posthorn } = await instance({ storage })
+    const both = Promise.allSettled([posthorn.start(), posthorn.start()])
+    gate.reject(new Error('schema too old'))
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'rejected'])
+    await expect(posthorn.start()).rejects.toThrow('schema too old')
+    await posthorn.stop()
+  })
+
+  test('a stop during a start waits for it, and leaves no listener', async () => {
+    const { storage, gate, open } = hanging('onChanged')
+    const { posthorn, clock, http, publish } = await instance({ storage })
+    const starting = posthorn.start()
+    await clock.advance(10)
+    const stopping = posthorn.stop()
+    await clock.advance(10)
+    gate.resolve()
+    await Promise.all([starting, stopping])
+    expect(open()).toBe(0)
+    await publish()
+    await clock.advance('1m')
+    expect(http.sent).toHaveLength(0)
+  })
+
+  test('a start that hangs is given up when the time of the stop is over, and cleans up when it goes on', async () => {
+    const { storage, gate, open } = hanging('onChanged')
+    const { posthorn, clock } = await instance({ storage })
+    const starting = posthorn.start()
+    const seen = Promise.allSettled([starting])
+    await clock.advance(10)
+    const stopping = posthorn.stop({ timeoutMs: 2000 })
+    await clock.advance(3000)
+    await stopping
+    expect(await seen).toMatchObject([{ status: 'rejected', reason: { code: 'unavailable' } }])
+    gate.resolve()
+    await clock.advance(0)
+    expect(open()).toBe(0)
+  })
+
+  test('a start during a stop begins when that has ended', async () => {
+    const { posthorn, clock, http, publish } = await instance()
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    const stopping = posthorn.stop()
+    const starting = posthorn.start()
+    expect(posthorn.start()).toBeInstanceOf(Promise)
+    await publish()
+    await clock.advance(100)
+    expect(http.sent).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(1)
+    await Promise.all([stopping, starting])
+    await clock.advance(0)
+    expect(http.sent).toHaveLength(2)
+    http.inFlight[0]!.answer(ok)
+    await posthorn.stop()
+  })
+
+  test('a stop keeps to its time though the engine is silent: callers that wait get `unavailable`, publishing works after it', async () => {
+    const engine = memory()
+    let isSilent = false
+    const storage = intercepted(engine, async (_, call) => (isSilent ? new Promise(() => {}) : call()))
+    const { posthorn, clock, http, publish, statuses } = await instance({ storage })
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    isSilent = true
+    http.inFlight[0]!.answer(ok)
+    const published = Promise.allSettled(Array.from({ length: 50 }, () => publish()))
+    await clock.advance(100)
+    let stoppedAt = 0
+    const since = clock.now()
+    const stopping = posthorn.stop({ timeoutMs: 2000 }).then(() => (stoppedAt = clock.now()))
+    const again = posthorn.stop({ timeoutMs: 2000 })
+    await clock.advance(3000)
+    await Promise.all([stopping, again])
+    expect(stoppedAt - since).toBeLessThanOrEqual(3000)
+    const reasons = (await published).map((each) =>
+      each.status === 'rejected' ? (each.reason as { code: string }).code : 'stored',
+    )
+    expect(new Set(reasons)).toEqual(new Set(['unavailable']))
+    isSilent = false
+    await publish()
+    expect((await statuses()).every((status) => status === 'QUEUED')).toBe(true)
   })
 })
 

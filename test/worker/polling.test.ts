@@ -17,7 +17,7 @@ async function counted({ hears }: { hears: boolean }) {
   const { onAdded: _own, nextDueAt: _peek, ...plain } = memory().queue
   const http = heldHttp()
   const claims: number[] = []
-  const added: (() => void)[] = []
+  const added: ((where: 'here' | 'elsewhere') => void)[] = []
   const queue: Queue = {
     ...plain,
     claim: (options) => {
@@ -43,7 +43,7 @@ async function counted({ hears }: { hears: boolean }) {
     clock,
     http,
     claims,
-    wake: () => added.forEach((ring) => ring()),
+    wake: (where: 'here' | 'elsewhere' = 'elsewhere') => added.forEach((ring) => ring(where)),
     gapsSince: (at: number) => {
       const times = [...new Set(claims)].filter((time) => time >= at)
       return times.slice(1).map((time, i) => time - times[i]!)
@@ -78,6 +78,9 @@ describe('a worker with nothing to do', () => {
     await publisher.events.create('default', { event_type: 'x', data: {} })
     await clock.advance(0)
     expect(claims.length).toBe(asked)
+    wake('here') // this process knows of what it added itself
+    await clock.advance(0)
+    expect(claims.length).toBe(asked)
     wake()
     await clock.advance(0)
     expect(http.inFlight).toHaveLength(1)
@@ -95,41 +98,6 @@ describe('a worker with nothing to do', () => {
     http.inFlight[0]!.answer(ok)
     await posthorn.stop()
   })
-})
-
-test('others are told of new jobs only where this process does not take them at once', async () => {
-  const clock = fakeClock()
-  const http = heldHttp()
-  const told: (boolean | undefined)[] = []
-  const { queue } = memory()
-  const watched: Queue = {
-    ...queue,
-    add: (jobs, options) => {
-      told.push(options?.wake)
-      return queue.add(jobs)
-    },
-  }
-  const create = makePosthorn({ ...portablePlatform, gathers: true })
-  const posthorn = create({ clock, http, queue: watched, logger: quiet, deliver: { concurrency: 1 } })
-  const publish = async () => {
-    await posthorn.events.create('default', { event_type: 'x', data: {} })
-    await clock.advance(0)
-    return told.at(-1)
-  }
-  await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
-  expect(await publish(), 'no worker runs here').toBe(true)
-  await posthorn.start()
-  await clock.advance(0)
-  http.inFlight[0]!.answer(ok)
-  await clock.advance(0)
-  expect(await publish(), 'there is a free slot').toBe(false)
-  expect(await publish(), 'there is none').toBe(true)
-  http.inFlight[0]!.answer({ kind: 'error', message: 'refused', unreachable: false })
-  await clock.advance(0)
-  expect(told.at(-1), 'a retry in a minute').toBe(false)
-  expect(told).toHaveLength(4)
-  http.inFlight[0]!.answer(ok)
-  await posthorn.stop()
 })
 
 test('while work is due a worker does not wait: a hundred jobs in slots of two take no time', async () => {

@@ -1,8 +1,15 @@
+import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Logger } from '../../src/contracts/observer.ts'
+import { definePlugin } from '../../src/contracts/plugin.ts'
+import { PosthornError } from '../../src/errors.ts'
 import { createPosthorn } from '../../src/index.ts'
+import type { Options } from '../../src/options.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { memoryTransaction } from '../../src/testing/memory-transaction.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { memoryLog } from '../http/api.ts'
@@ -116,12 +123,28 @@ describe('an endpoint that answers 410', () => {
     ])
   })
 
+  test('is disabled by the url that it has, whatever a plugin made of the request', async () => {
+    const query = definePlugin({
+      name: 'query',
+      sides: ['outbound'],
+      config: v.object({}),
+      prepare: () => ({ outbound: (request) => ({ ...request, url: `${request.url}?tenant=7` }) }),
+    })
+    const posthorn = createTestPosthorn({ plugins: [query] })
+    await withEndpoint(posthorn)
+    await posthorn.plugins.create('default', { name: 'query', endpoint_id: 'shop', config: {} })
+    posthorn.receiver(`${url}?tenant=7`).answers(410)
+    await publish(posthorn)
+    await posthorn.drain()
+    expect((await posthorn.endpoints.get('default', 'shop')).enabled).toBe(false)
+  })
+
   test('by a url that it no longer has stays enabled', async () => {
     const moved = 'https://new.test/'
     const http = {
       async send() {
         await sender.endpoints.update('default', 'shop', { request: { url: moved } })
-        return { kind: 'response', status: 410, headers: {}, body: '' } as const
+        return { kind: 'response', status: 410, headers: {}, body: '', ended: true } as const
       },
     }
     const sender = createPosthorn({ http })
@@ -133,6 +156,79 @@ describe('an endpoint that answers 410', () => {
     expect(await sender.endpoints.get('default', 'shop')).toMatchObject({ enabled: true, request: { url: moved } })
     expect(told).toEqual([])
   })
+})
+
+describe('what happened is told once', () => {
+  async function heardOf(options: Options) {
+    const log = memoryLog()
+    const posthorn = createTestPosthorn({ logger: log, ...options })
+    await withEndpoint(posthorn, { retry: { config: { attempts: [0] } } })
+    const heard: string[] = []
+    for (const name of ['attempt', 'exhausted', 'endpoint.disabled'] as const) posthorn.on(name, () => heard.push(name))
+    posthorn.receiver(url).answers(410)
+    await publish(posthorn)
+    await posthorn.drain()
+    const { outbound_failed_requests } = await posthorn.status()
+    return { heard, failed: outbound_failed_requests, log, posthorn }
+  }
+  const once = { heard: ['attempt', 'exhausted', 'endpoint.disabled'], failed: 1 }
+
+  test('though the answer of `settle` was lost', async () => {
+    const storage = memory()
+    let lost = 2
+    const settle: typeof storage.attempts.settle = async (...args) => {
+      const answer = await storage.attempts.settle(...args)
+      if (lost-- > 0) throw new PosthornError('unavailable', 'lost')
+      return answer
+    }
+    const clock = fakeClock()
+    const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+      storage: { ...storage, attempts: { ...storage.attempts, settle } },
+      clock,
+      logger: memoryLog(),
+      http: { send: async () => ({ kind: 'response', status: 410, headers: {}, body: '', ended: true }) },
+    })
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['*'] })
+    const heard: string[] = []
+    for (const name of ['attempt', 'exhausted', 'endpoint.disabled'] as const) posthorn.on(name, () => heard.push(name))
+    await posthorn.start()
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    await clock.advance('5s')
+    expect(heard).toEqual(once.heard)
+    expect((await posthorn.status()).outbound_failed_requests).toBe(1)
+    await posthorn.stop()
+  })
+
+  test('though the job could not be completed', async () => {
+    const { queue } = memory()
+    let failures = 1
+    const complete: typeof queue.complete = (claims) =>
+      failures-- > 0 ? Promise.reject(new Error('connection lost')) : queue.complete(claims)
+    expect(await heardOf({ queue: { ...queue, complete } })).toMatchObject(once)
+  })
+
+  test('to the log at `info`, with ids; that a delivery failed at `debug`', async () => {
+    const { log } = await heardOf({})
+    expect(log.lines.map(({ level, message }) => [level, message])).toEqual([
+      ['debug', 'a delivery failed'],
+      ['info', 'the tries of a delivery are used up'],
+      ['info', 'an endpoint was disabled: it answered 410'],
+    ])
+    for (const { details } of log.lines) {
+      expect(details).toMatchObject({ workspace_id: 'default', endpoint_id: 'shop', event_id: expect.any(String) })
+    }
+  })
+})
+
+test('an address that is denied counts as no request', async () => {
+  const posthorn = createPosthorn({
+    http: { send: async () => ({ kind: 'denied', message: 'the address is denied' }) },
+    logger: memoryLog(),
+  })
+  await posthorn.endpoints.create('default', { request: { url }, events: ['*'] })
+  await posthorn.events.create('default', { event_type: 'x', data: {} })
+  await posthorn.drain()
+  expect(await posthorn.status()).toMatchObject({ outbound_requests: 0, outbound_failed_requests: 1 })
 })
 
 describe('a pause that an endpoint asked for', () => {
@@ -147,7 +243,7 @@ describe('a pause that an endpoint asked for', () => {
     const http = {
       async send() {
         sent++
-        return { kind: 'response', status: 200, headers: {}, body: '' } as const
+        return { kind: 'response', status: 200, headers: {}, body: '', ended: true } as const
       },
     }
     const other = createPosthorn({ storage, http, clock: one.clock })

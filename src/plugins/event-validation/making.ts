@@ -9,7 +9,7 @@ export interface Making extends Budget {
 }
 
 /** Half a second, and several times that for what is dear to make; memory grows no faster. */
-export const makingSteps = 10_000_000
+const makingSteps = 10_000_000
 
 const words: Readonly<Record<Part, string>> = {
   patterns: 'its patterns take too much work',

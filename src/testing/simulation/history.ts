@@ -14,10 +14,16 @@ export interface SeenSend {
   pauseUntil: number | null
 }
 
+export interface AcceptedEvent {
+  readonly id: string
+  readonly workspace: string
+  readonly ingested_at: number
+}
+
 export interface History {
-  readonly endpoints: readonly Endpoint[]
+  readonly endpoints: readonly (Endpoint & { readonly workspace: string })[]
   /** Events whose publisher was told that they are stored. */
-  readonly accepted: readonly { readonly id: string; readonly ingested_at: number }[]
+  readonly accepted: readonly AcceptedEvent[]
   /** All attempts of accepted events, as storage holds them at the end. */
   readonly attempts: readonly StoredAttempt[]
   readonly sends: readonly SeenSend[]
@@ -37,10 +43,11 @@ export function violations(history: History): string[] {
     ...overlaps(history),
     ...limits(history),
     ...pauses(history),
+    ...early(history),
   ]
 }
 
-/** Every accepted event has a chain for each endpoint: all want all events, until a 410 disables them. */
+/** Every accepted event has a chain for each endpoint of its workspace: all want all events, until a 410 disables them. */
 function lost({ accepted, endpoints, attempts, sends }: History): string[] {
   const known = new Set(attempts.map(({ event_id, endpoint_id }) => `${event_id} to ${endpoint_id}`))
   const goneAt = (id: string) =>
@@ -50,7 +57,8 @@ function lost({ accepted, endpoints, attempts, sends }: History): string[] {
     )
   return endpoints.flatMap((endpoint) =>
     accepted
-      .filter((event) => event.ingested_at < goneAt(endpoint.id) && !known.has(`${event.id} to ${endpoint.id}`))
+      .filter(({ workspace, ingested_at }) => workspace === endpoint.workspace && ingested_at < goneAt(endpoint.id))
+      .filter(({ id }) => !known.has(`${id} to ${endpoint.id}`))
       .map((event) => `lost: event ${event.id} to ${endpoint.id} has no attempt`),
   )
 }
@@ -146,5 +154,16 @@ function pauses({ attempts, sends }: History): string[] {
           endpointId === asked.endpointId && startedAt > settled.updated_at + slackMs && startedAt < pauseUntil,
       )
       .map(({ startedAt }) => `pause: ${asked.endpointId} got a request ${pauseUntil - startedAt} ms too early`)
+  })
+}
+
+/** Nothing is sent before it is due by the engine's clock, whatever the clocks of processes say. */
+function early({ attempts, sends }: History): string[] {
+  const dueAt = new Map(attempts.map(({ id, scheduled_at }) => [id, scheduled_at]))
+  return sends.flatMap(({ attemptId, startedAt, process }) => {
+    const due = dueAt.get(attemptId) ?? -Infinity
+    return startedAt < due
+      ? [`early: ${process} sent attempt ${attemptId} ${due - startedAt} ms before it was due`]
+      : []
   })
 }

@@ -34,6 +34,8 @@ export interface World {
 export interface SimulatedProcess {
   readonly name: string
   readonly posthorn: Posthorn
+  /** Sets the process's wall clock, forward or back. */
+  setClock(ms: number): void
   kill(): void
   readonly alive: () => boolean
 }
@@ -44,6 +46,7 @@ const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
 /** @param skewMs how far the process's own clock is from the engine's. */
 export function simulatedProcess(name: string, world: World, skewMs: number): SimulatedProcess {
   let alive = true
+  let wallMs = skewMs
 
   const around = async (_name: string, call: () => Promise<unknown>): Promise<unknown> => {
     if (!alive) return await never
@@ -57,7 +60,8 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
 
   const clock: Clock = {
     system: true,
-    now: () => world.clock.now() + skewMs,
+    now: () => world.clock.now() + wallMs,
+    elapsed: () => world.clock.elapsed(),
     async sleep(ms, signal) {
       if (alive) await world.clock.sleep(ms, signal)
       if (!alive) await never
@@ -89,7 +93,7 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
       send.status = plan.status
       if (plan.retryAfterSeconds !== null) send.pauseUntil = send.endedAt + plan.retryAfterSeconds * 1000
       const headers = plan.retryAfterSeconds === null ? {} : { 'retry-after': String(plan.retryAfterSeconds) }
-      return { kind: 'response', status: plan.status, headers, body: '' }
+      return { kind: 'response', status: plan.status, headers, body: '', ended: true }
     },
   }
 
@@ -107,6 +111,9 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
     name,
     posthorn,
     alive: () => alive,
+    setClock(ms) {
+      wallMs += ms
+    },
     kill() {
       alive = false
       for (const send of world.sends) {

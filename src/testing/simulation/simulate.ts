@@ -3,12 +3,11 @@ import type { Queue } from '../../contracts/queue.ts'
 import type { Storage, StoredAttempt } from '../../contracts/storage.ts'
 import { portablePlatform } from '../../portable.ts'
 import { makePosthorn } from '../../posthorn.ts'
-import type { Endpoint } from '../../schema/endpoint.ts'
-import type { Event } from '../../schema/event.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { random, type Random } from '../random.ts'
-import { type History, type SeenSend, violations } from './history.ts'
+import { type AcceptedEvent, type History, type SeenSend, violations } from './history.ts'
 import { type Plan, type SimulatedProcess, simulatedProcess, type World } from './process.ts'
+import { crowd, unfairness } from './shares.ts'
 
 export interface Simulation {
   /** The same seed gives the same run. */
@@ -51,11 +50,15 @@ const faultPercent = 4
 const calmStepMs = 10_000
 const calmSteps = 60
 const skewMs = 300_000
+/** By how much a wall clock is set while its process works: by a second, an hour, a day, forward or back. */
+const clockSteps = [1000, -1000, 3_600_000, -3_600_000, 86_400_000, -86_400_000] as const
+const workspaces = ['default', 'second', 'third'] as const
 
 /**
- * Runs processes over one storage through publishing, failing receivers, deaths, lost answers and clocks that differ by
- * five minutes, in virtual time; then lets them come to rest and checks the history: nothing lost, nothing doubled,
- * limits kept, pauses kept.
+ * Runs processes over one storage through publishing in several workspaces, failing receivers, deaths, lost answers, clocks
+ * that differ by five minutes and clocks that are set, in virtual time; then lets them come to rest and checks the history:
+ * nothing lost, nothing doubled, nothing early, limits kept, pauses kept. In the end a fresh process gets a crowd of slow
+ * deliveries of one workspace: the others may not wait for them.
  * @throws SimulationError
  */
 export async function simulate(simulation: Simulation): Promise<SimulationReport> {
@@ -92,7 +95,7 @@ async function once(simulation: Simulation, events: number) {
       faults++
       return dice.of(['before', 'after'])
     },
-    plan: (endpointId) => planOf(endpointId, dice, stormy),
+    plan: (endpointId) => crowd.planOf(endpointId) ?? planOf(endpointId, dice, stormy),
   }
   const start = clock.now()
 
@@ -107,7 +110,7 @@ async function once(simulation: Simulation, events: number) {
   }
   for (let i = 0; i < workers; i++) spawn()
 
-  const accepted: Event[] = []
+  const accepted: AcceptedEvent[] = []
   let deaths = 0
   const kill = (process: SimulatedProcess) => {
     process.kill()
@@ -115,16 +118,23 @@ async function once(simulation: Simulation, events: number) {
     world.note(`${process.name} dies`)
     processes.splice(processes.indexOf(process), 1)
   }
+  const setClock = (process: SimulatedProcess) => {
+    const ms = dice.of(clockSteps)
+    process.setClock(ms)
+    world.note(`the clock of ${process.name} is set by ${ms / 1000} s`)
+  }
   for (let n = 1; n <= events; n++) {
     await clock.advance(dice.below(3000))
     const process = dice.of(processes)
-    void process.posthorn.events.create('default', { event_type: 'simulated', data: { n } }).then(
-      (event) => {
-        world.note(`${process.name} published ${event.id}`)
-        accepted.push(event)
+    const workspace = dice.of(workspaces)
+    void process.posthorn.events.create(workspace, { event_type: 'simulated', data: { n } }).then(
+      ({ id, ingested_at }) => {
+        world.note(`${process.name} published ${id} in ${workspace}`)
+        accepted.push({ id, workspace, ingested_at })
       },
       () => world.note(`${process.name} could not publish event ${n}`),
     )
+    if (dice.below(6) === 0) setClock(dice.of(processes))
     if (dice.below(4) === 0 || (n === events && deaths === 0)) {
       kill(dice.of(processes))
       if (processes.length === 0 || dice.below(2) === 0) spawn()
@@ -141,15 +151,17 @@ async function once(simulation: Simulation, events: number) {
   }
   for (const process of processes) process.kill()
   const attempts = await attemptsOf(fresh, accepted)
+  const seen = sends.length
   for (const send of sends)
     world.note(
       `(${((send.startedAt - start) / 1000).toFixed(1)}s) ${send.process} sent ${send.attemptId} to ${send.endpointId}: ${send.status ?? 'no answer'}`,
     )
+  const unfair = await unfairness(world, () => simulatedProcess('a fresh process', world, 0))
   await fresh.close()
 
-  const history: History = { endpoints, accepted, attempts, sends, log }
-  const report: SimulationReport = { accepted: accepted.length, sends: sends.length, deaths, faults }
-  return { broken: violations(history), log, report }
+  const history: History = { endpoints, accepted, attempts, sends: sends.slice(0, seen), log }
+  const report: SimulationReport = { accepted: accepted.length, sends: seen, deaths, faults }
+  return { broken: [...violations(history), ...unfair], log, report }
 }
 
 /** A process whose storage does not answer at its start tries again, as its supervisor would have it do. */
@@ -160,30 +172,28 @@ function startUntilUp(process: SimulatedProcess, world: World): void {
   })
 }
 
-/** Three endpoints that want everything: one steady, one with a long chain, one limited. */
-async function makeEndpoints(storage: Storage, dice: Random): Promise<readonly Endpoint[]> {
+/** In each workspace an endpoint that wants everything: one steady, one with a long chain, one limited, and all in the first. */
+async function makeEndpoints(storage: Storage, dice: Random): Promise<History['endpoints']> {
   const posthorn = makePosthorn(portablePlatform)({
     storage,
     http: { send: () => Promise.reject(new Error('not used')) },
   })
+  const limit = () => ({ quota: 1 + dice.below(3), period: 1 + dice.below(5) })
   const definitions = [
-    { id: 'steady', attempts: [0, 5, 20, 40], rate_limit: null },
-    { id: 'flaky', attempts: [0, 1, 2, 4, 8, 16], rate_limit: null },
-    { id: 'limited', attempts: [0, 5, 20], rate_limit: { quota: 1 + dice.below(3), period: 1 + dice.below(5) } },
+    { workspace: 'default', id: 'steady', attempts: [0, 5, 20, 40], rate_limit: null },
+    { workspace: 'default', id: 'flaky', attempts: [0, 1, 2, 4, 8, 16], rate_limit: null },
+    { workspace: 'default', id: 'limited', attempts: [0, 5, 20], rate_limit: limit() },
+    { workspace: 'second', id: 'flaky2', attempts: [0, 1, 2, 4, 8, 16], rate_limit: null },
+    { workspace: 'third', id: 'limited3', attempts: [0, 5, 20], rate_limit: limit() },
   ]
-  const made: Endpoint[] = []
-  for (const { id, attempts, rate_limit } of definitions) {
+  for (const id of workspaces) if (id !== 'default') await posthorn.workspaces.create({ id })
+  const made: History['endpoints'][number][] = []
+  for (const { workspace, id, attempts, rate_limit } of definitions) {
     const request = { url: `http://${id}.test/`, headers: { 'x-endpoint': id }, timeout: 10_000 }
-    made.push(
-      await posthorn.endpoints.create('default', {
-        id,
-        request,
-        events: ['*'],
-        retry: { config: { attempts } },
-        rate_limit,
-      }),
-    )
+    const input = { id, request, events: ['simulated'], retry: { config: { attempts } }, rate_limit }
+    made.push({ ...(await posthorn.endpoints.create(workspace, input)), workspace })
   }
+  await crowd.make(posthorn, workspaces)
   return made
 }
 
@@ -195,29 +205,18 @@ function planOf(endpointId: string, dice: Random, stormy: boolean): Plan {
     retryAfterSeconds,
   })
   const roll = dice.below(100)
-  const good = !stormy ? 80 : endpointId === 'flaky' ? 30 : 70
+  const good = !stormy ? 80 : endpointId.startsWith('flaky') ? 30 : 70
   if (roll < good) return answer(dice.of([200, 202, 204]))
   if (roll < good + 8) return answer(dice.of(['hang', 'reset']))
   if (roll < good + 13) return answer(dice.of([429, 503]), 5 + dice.below(40))
   // Rarely, since it ends all there is to see of an endpoint.
-  return answer(roll === 99 && endpointId === 'flaky' && dice.below(4) === 0 ? 410 : dice.of([500, 502, 404]))
+  return answer(roll === 99 && endpointId.startsWith('flaky') && dice.below(4) === 0 ? 410 : dice.of([500, 502, 404]))
 }
 
-async function attemptsOf(
-  storage: Storage,
-  events: readonly { readonly id: string }[],
-): Promise<readonly StoredAttempt[]> {
+async function attemptsOf(storage: Storage, events: readonly AcceptedEvent[]): Promise<readonly StoredAttempt[]> {
+  const query = { limit: 1000, page: null, after: null, before: null, descending: false }
   const pages = await Promise.all(
-    events.map(({ id }) =>
-      storage.attempts.list('default', {
-        event_id: id,
-        limit: 1000,
-        page: null,
-        after: null,
-        before: null,
-        descending: false,
-      }),
-    ),
+    events.map(({ id, workspace }) => storage.attempts.list(workspace, { ...query, event_id: id })),
   )
   return pages.flatMap(({ rows }) => rows)
 }

@@ -133,6 +133,37 @@ export const attemptCases: Contract<Storage> = [
     equal(ids(rows), ['t', winner], 'one follow-up, that of the one that settled')
   }),
 
+  promise('a settlement that is sent again after a lost answer is answered as the first time', async (storage) => {
+    await filled(storage, [event('e')], [attempt('t', 'e'), attempt('u', 'e'), attempt('v', 'e'), attempt('x', 'e')])
+    await storage.endpoints.insert('w', endpoint('ep'))
+    const next = attempt('n', 'e', { attempt_number: 2, trigger_mode: 'AUTOMATIC' })
+    const batch = [
+      settlement('w', attempt('t', 'e'), { status: 'FAILED', next }),
+      settlement('w', attempt('u', 'e')),
+      settlement('w', attempt('v', 'e'), { status: 'CANCELED', attempted_at: null }),
+      settlement('w', attempt('x', 'e'), {
+        status: 'FAILED',
+        exhausted: true,
+        disable: { url: 'https://example.com/hook' },
+      }),
+    ]
+    const first = await storage.attempts.settle(batch, plain)
+    equal(first, [settled, settled, settled, { settled: true, disabled: true }], 'the first time')
+    const revision = await revisionOf(storage, 'w')
+    equal(await storage.attempts.settle(batch, plain), first, 'sent again')
+    equal(await storage.attempts.settle(batch.toReversed(), plain), first.toReversed(), 'and once more')
+    equal(await revisionOf(storage, 'w'), revision, 'nothing is written again')
+    equal(ids((await storage.attempts.list('w', everything)).rows), ['n', 't', 'u', 'v', 'x'], 'attempts')
+    const others = [
+      settlement('w', attempt('t', 'e'), { status: 'FAILED', next: { ...next, id: 'o' } }),
+      settlement('w', attempt('u', 'e'), { status: 'FAILED' }),
+      settlement('w', attempt('u', 'e'), { settled_at: start + 40 }),
+      settlement('w', attempt('v', 'e'), { status: 'CANCELED', attempted_at: start + 10 }),
+      settlement('other', attempt('x', 'e'), { status: 'FAILED', exhausted: true }),
+    ]
+    for (const other of others) equal(await storage.attempts.settle([other], plain), [late], 'another settlement')
+  }),
+
   promise('one attempt twice in a batch is settled by the first', async (storage) => {
     await filled(storage, [event('e')], [attempt('t', 'e')])
     const batch = ['one', 'two'].map((error_message) => settlement('w', attempt('t', 'e'), { error_message }))
@@ -159,7 +190,7 @@ export const attemptCases: Contract<Storage> = [
     const follow = there(await storage.attempts.get('w', 'u'), 'the follow-up')
     equal([follow.status, follow.attempt_number, follow.trigger_mode], ['OPEN', 2, 'AUTOMATIC'], 'the follow-up')
     // A stale job of a closed attempt: nothing is written but the completion.
-    await storage.queue.add([{ id: 't', group: 'ep', due_at: start }])
+    await storage.queue.add([{ id: 't', workspace: 'w', group: 'ep', due_at: start }])
     const [stale] = await claimAll(storage)
     const again = settlement('w', attempt('t', 'e'), { claim: there(stale, 'stale claim') })
     equal(await storage.attempts.settle([again], { enqueue: true }), [late], 'settle again')
@@ -260,7 +291,12 @@ export const attemptCases: Contract<Storage> = [
     const before = start + 990
     const expected = all
       .filter((one) => one.scheduled_at < before && one.id !== closed.id)
-      .map(({ id, endpoint_id, scheduled_at }) => ({ id, group: endpoint_id, due_at: scheduled_at }))
+      .map(({ id, event_id, endpoint_id, scheduled_at }) => ({
+        id,
+        workspace: event_id === 'e' ? 'w' : 'other',
+        group: endpoint_id,
+        due_at: scheduled_at,
+      }))
       .toSorted((a, b) => a.due_at - b.due_at || (a.id < b.id ? -1 : 1))
     const found: unknown[] = []
     for (let after: readonly [number, string] | null = null; ;) {
@@ -330,7 +366,7 @@ export const attemptCases: Contract<Storage> = [
     ] as const
     const batch = tries.map((one, i) => settlement('w', one, outcomes[i]))
     await storage.attempts.settle(batch, plain)
-    equal(await storage.attempts.settle(batch.slice(0, 1), plain), [late], 'settled again')
+    equal(await storage.attempts.settle(batch.slice(0, 1), plain), [settled], 'settled again')
     const tallies = async (since: number) =>
       [...(await storage.attempts.tallies(since))].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
     const y = { workspaceId: 'w', endpointId: 'y', total: 1, failed: 1 }

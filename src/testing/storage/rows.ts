@@ -161,5 +161,13 @@ export async function filled(
 /** Takes every due job of the storage's own queue. */
 export async function claimAll(storage: Storage, now = start): Promise<readonly Claim[]> {
   const queue = there(storage.queue, 'a queue of the same engine')
-  return queue.claim({ limit: 100, cap: 100, busy: {}, leaseMs: 30_000, now })
+  return queue.claim({
+    limit: 100,
+    free: 400,
+    cap: 100,
+    busy: { workspaces: new Map(), groups: new Map() },
+    leaveOut: new Set(),
+    leaseMs: 30_000,
+    now,
+  })
 }

@@ -10,19 +10,19 @@ const mostTries = 5
 
 /** Stores what async sources accepted. */
 export interface Consumer {
-  /** One batch; answers how many messages it took. */
+  /** Stores a batch: at most 500 messages and 16 MiB. Answers how many messages the batch had. */
   batch(): Promise<number>
 }
 
 export function consumer(ctx: Context, ingest: Ingest): Consumer {
   async function store(message: Taken): Promise<'done' | 'again' | 'bad'> {
     try {
-      // The message's id is the event's, so that a second consumer of it finds the event there.
+      // The event gets the id of the message: a second consumer of the message finds the event stored.
       await ingest.into(message.workspaceId, message)
       return 'done'
     } catch (cause) {
       if (cause instanceof PosthornError) {
-        // A deleted workspace has no use for its events, and a taken id is ours, stored by a consumer that died.
+        // The workspace was deleted, or another consumer stored the event before it died. Both need no second try.
         if (cause.code === 'unknown_workspace' || cause.code === 'unique_violation') return 'done'
         if (cause.code === 'unavailable' || cause.code === 'overloaded') return 'again'
       }
@@ -33,6 +33,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
 
   return {
     async batch() {
+      await ctx.clock.ready()
       const taken = await ctx.inbox.take({ limit: batchSize, maxBytes: batchBytes, leaseMs, now: ctx.clock.now() })
       if (taken.length === 0) return 0
       const outcomes = await Promise.all(taken.map(store))
@@ -43,7 +44,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
         for (const { id } of bad) ctx.log.error(`message ${id} moved to the dead list after ${mostTries} tries`)
         await ctx.inbox.bury(bad, `could not be stored in ${mostTries} tries`)
       }
-      // The rest waits for its lease to lapse: a storage that is down gets time.
+      // The other messages are tried again when their leases end. So a storage that is down gets time.
       return taken.length
     },
   }

@@ -35,7 +35,10 @@ export async function disableFailing(
 
   for (const { workspaceId, endpointId } of failing(await ctx.storage.attempts.tallies(since), rule)) {
     if (!(await disable(workspaceId, endpointId))) continue
-    ctx.log.warn(`endpoint ${endpointId} was disabled: at least ${rule.failurePercent} % of its attempts failed`)
+    ctx.log.info(`an endpoint was disabled: at least ${rule.failurePercent} % of its attempts failed`, {
+      workspace_id: workspaceId,
+      endpoint_id: endpointId,
+    })
     ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
   }
 }

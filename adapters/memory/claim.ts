@@ -1,0 +1,79 @@
+import type { ClaimOptions } from '../../src/contracts/queue.ts'
+import { mostFor } from '../../src/core/share.ts'
+import { ascending, idsUpTo } from './sorted.ts'
+import type { Line, QueueState } from './state.ts'
+
+/** A workspace that offers jobs to a claim. */
+interface Offer {
+  readonly workspace: string
+  readonly turn: number
+  readonly rest: Iterator<string, void>
+  /** The job that comes next; undefined when there is none left. */
+  next: string | undefined
+  /** The slot that the next job would take: one more than the workspace has in use by then. */
+  level: number
+}
+
+/** The ids of the jobs that a claim takes, in order: see `Queue.claim`. */
+export function chosen(queue: QueueState, options: ClaimOptions): string[] {
+  let open = offers(queue, options).toSorted(byTurn)
+  const taken: string[] = []
+  while (open.length > 0) {
+    const level = open.reduce((lowest, offer) => Math.min(lowest, offer.level), Infinity)
+    for (const offer of open) {
+      if (offer.level !== level) continue
+      if (taken.length >= options.limit || level > mostFor(options.free - taken.length)) return taken
+      taken.push(offer.next!) // of every offer that is open
+      offer.next = offer.rest.next().value ?? undefined
+      offer.level++
+    }
+    open = open.filter(({ next }) => next !== undefined)
+  }
+  return taken
+}
+
+/**
+ * The workspaces that have something to offer, in their turns: all that have slots in use, and of the others no more than
+ * can get one.
+ */
+function offers(queue: QueueState, options: ClaimOptions): Offer[] {
+  const found: Offer[] = []
+  let unserved = 0
+  /** Of the workspaces found that have no slot in use, the one whose turn comes last. */
+  let last: Offer | null = null
+  for (const [turn, workspace] of ascending(queue.turns)) {
+    if (turn > options.now) break
+    if (unserved >= options.limit && (last === null || byTurn({ turn, workspace }, last) > 0)) break
+    const rest = offered(queue, queue.lines.get(workspace)!, options)
+    const next = rest.next().value ?? undefined
+    if (next === undefined) continue
+    const used = options.busy.workspaces.get(workspace) ?? 0
+    const offer = { workspace, turn: turnOf(queue, workspace, next), rest, next, level: used + 1 }
+    found.push(offer)
+    if (used > 0) continue
+    unserved++
+    if (last === null || byTurn(offer, last) > 0) last = offer
+  }
+  return found
+}
+
+/** The due jobs of a workspace that the caller may take, in order. */
+function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<string, void> {
+  for (const head of idsUpTo(line.ready, now)) {
+    const name = line.groupOf.get(head)! // of every position in `ready`
+    let room = cap - (busy.groups.get(name) ?? 0)
+    if (room <= 0 || leaveOut.has(name)) continue
+    for (const id of idsUpTo(queue.groups.get(name)!.waiting, now)) {
+      if (room-- === 0) break
+      yield id
+    }
+  }
+}
+
+function turnOf({ jobs, served }: QueueState, workspace: string, first: string): number {
+  return Math.max(jobs.get(first)!.job.due_at, served.get(workspace) ?? -Infinity)
+}
+
+function byTurn(a: Pick<Offer, 'turn' | 'workspace'>, b: Pick<Offer, 'turn' | 'workspace'>): number {
+  return a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1)
+}

@@ -1,0 +1,42 @@
+import type { Round } from './asked.ts'
+import { isOpen, isWaiting, unseen } from './conditions.ts'
+import type { Database } from './database.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+/**
+ * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have one: those of a query
+ * (id, workspace, next_at), those that hints name, and those of lapsed holds. `next_at` is null but for the first.
+ */
+export function called({ t }: Database, round: Round, groups: Sql): Sql {
+  const now = unseen(round.now, 'bigint')
+  // Arrays, since the planner takes them to be short, however large the tables are.
+  return sql`
+    ready as materialized (
+      select array_agg(id) as ids, array_agg(workspace) as workspaces, array_agg(next_at) as times
+      from (${groups}) g
+    ),
+    head as materialized (
+      select c.*, oldest.due_at as head_at, oldest.id as head_id
+      from (
+        select id, max(workspace) as workspace, max(next_at) as next_at
+        from (
+          select r.id, r.workspace, r.next_at
+          from ready cross join lateral unnest(ready.ids, ready.workspaces, ready.times) r (id, workspace, next_at)
+          union all
+          select n.group_id, coalesce(n.workspace, g.workspace, ''), null
+          from (
+            select h.group_id, h.workspace
+            from hint cross join lateral unnest(hint.groups, hint.workspaces, hint.times) h (group_id, workspace, due_at)
+            where h.due_at <= ${now}
+            union all
+            select unnest(array(select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now})), null
+          ) n
+          left join lateral (select workspace, paused_until from ${t.groups} where id = n.group_id limit 1) g on true
+          where ${isOpen(round, raw('n.group_id'))} and coalesce(g.paused_until, 0) <= ${now}
+        ) named group by id
+      ) c
+      left join lateral (
+        select j.due_at, j.id from ${t.jobs} j where ${isWaiting(round, raw('c.id'))} order by j.due_at, j.id limit 1
+      ) oldest on true
+    )`
+}

@@ -1,0 +1,108 @@
+import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
+import { mostFor } from '../../src/core/share.ts'
+import { alone } from './alone.ts'
+import { asked, type Choice, type Round } from './asked.ts'
+import type { Row } from './clients.ts'
+import { type Database, number, numberOrNull } from './database.ts'
+import { inTurns } from './in-turns.ts'
+import { hintsRead, moved } from './moved.ts'
+import { type Sql, sql } from './sql.ts'
+
+// How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
+//
+// - `next_at` of a group is never later than the due time of its oldest waiting job, or a hint of the group says it.
+//   Adding jobs writes hints and touches no group: the host's open transaction then holds nothing others wait for.
+// - `ready_at` of a line is never later than that of a group of the workspace, or a hint says it.
+// - A claim works the hints it sees into groups and lines. It moves either forward only if it saw the row's latest version:
+//   otherwise another claim worked in a hint whose job this one does not see.
+// - A lapsed hold is found by its lease, and its group is then a candidate like a group with a due job.
+// - Groups are written before lines, both in the order of their keys, so that no two claims lock each other out.
+//
+// Here and elsewhere `id = any(array(select ...))` stands where a join would do: the planner then reads by index, whatever
+// size it took the tables for when it made the plan. `(...) is not true` stands where it would expect too few rows.
+
+/** A claim runs so many statements at most, where what the first one looked at did not suffice. */
+const maxRounds = 3
+/** After so many claims that met one and the same workspace, the next one expects that workspace alone. */
+const sameBefore = 4
+
+/** Takes due jobs: see `Queue.claim`. */
+export function claimer(db: Database): (options: ClaimOptions) => Promise<readonly Claim[]> {
+  let met = 1
+  let last: string | null = null
+  let same = 0
+
+  /** Notes how many workspaces had jobs, for the next claim to know how far to look. */
+  function note(count: number, claims: readonly Claim[]): void {
+    met = Math.max(1, count)
+    const workspace = claims[0]?.workspace ?? last
+    same = count > 1 || workspace !== last ? 0 : same + 1
+    last = workspace
+  }
+
+  return async (options) => {
+    const claims: Claim[] = []
+    const take = async (round: Round, choice: Choice) => {
+      const rows = await db.run(statement(db, round, choice))
+      const taken = rows.filter((row) => row['id'] !== null).map((row) => claimOf(row, round.token))
+      claims.push(...byLevel(taken, round.used))
+      const row = rows[0]! // there is one at least
+      return { taken, planned: number(row['planned']), met: number(row['met']), until: numberOrNull(row['until']) }
+    }
+
+    if (last !== null && same >= sameBefore) {
+      const round = asked(options, claims, { met: 1, isWide: true })
+      const answer = await take(round, alone(db, round, last))
+      if (answer.met > 1) same = 0
+      else if (answer.taken.length >= answer.planned) return claims
+    }
+    for (let i = 0; i < maxRounds && claims.length < options.limit; i++) {
+      const round = asked(options, claims, { met, isWide: i > 0 })
+      const { taken, planned, met: count, until } = await take(round, inTurns(db, round))
+      if (i === 0) note(count, taken)
+      const isWhole = until === null || planned === round.limit || until >= mostFor(round.free - planned)
+      if (isWhole && taken.length === planned) break
+    }
+    return claims
+  }
+}
+
+/** One statement: hints are read, jobs are chosen and taken, and what is known then is written. */
+function statement(db: Database, round: Round, { parts, taken, order, summary }: Choice): Sql {
+  const { now, leaseMs, token } = round
+  return sql`
+    with ${hintsRead(db)},
+    ${parts},
+    locked_jobs as materialized (${taken}),
+    claimed as (
+      update ${db.t.jobs} set held_until = ${now + leaseMs}::bigint, token = ${token}::text
+      where ctid = any(array(select at from locked_jobs)) returning id
+    ),
+    -- Not one that was written by somebody else since this statement began: it stands elsewhere now, and waits.
+    taken as materialized (select * from locked_jobs where (id in (select id from claimed)) is true),
+    ${moved(db, round)}
+    select t.id, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until
+    from (${summary}) s left join taken t on true
+    order by ${order}`
+}
+
+/** Claims that come workspace by workspace, in the order of turns, in the order of their levels. */
+function byLevel(claims: readonly Claim[], used: ReadonlyMap<string, number>): readonly Claim[] {
+  const levels = new Map<string, number>()
+  const levelled = claims.map((each) => {
+    const level = (levels.get(each.workspace) ?? used.get(each.workspace) ?? 0) + 1
+    levels.set(each.workspace, level)
+    return { each, level }
+  })
+  return levels.size < 2 ? claims : levelled.toSorted((a, b) => a.level - b.level).map(({ each }) => each)
+}
+
+function claimOf(row: Row, token: string): Claim {
+  return {
+    id: row['id'] as string,
+    workspace: row['workspace'] as string,
+    group: row['group_id'] as string,
+    due_at: number(row['due_at']),
+    token,
+  }
+}

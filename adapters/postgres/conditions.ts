@@ -1,0 +1,37 @@
+import type { Round } from './asked.ts'
+import { nothing, raw, type Sql, sql } from './sql.ts'
+
+/**
+ * A value that is not seen when the statement is planned. Where values promise less work than is usual, PostgreSQL plans a
+ * prepared statement anew each time, which takes longer than the statement itself.
+ */
+export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'): Sql {
+  return sql`(select ${value}::${raw(type)})`
+}
+
+/**
+ * The condition that a job `j` of a group waits, and is due by then. A range with two ends promises few jobs, so that they
+ * are read in order, however deep the backlog of a group is beside others: else it might be sorted as a whole.
+ */
+export function isWaiting({ now }: Round, group: Sql, dueBy = now): Sql {
+  return sql`j.group_id = ${group}
+    and j.due_at >= ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')} and j.due_at <= ${unseen(dueBy, 'bigint')}
+    and (j.held_until > ${unseen(now, 'bigint')}) is not true`
+}
+
+/** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
+export function isOpen({ closed }: Round, group: Sql): Sql {
+  return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
+}
+
+/** The part of a `with` that `isOpen` reads, with the comma behind it. */
+export function closedGroups({ closed }: Round): Sql {
+  return closed.length === 0
+    ? nothing
+    : sql`closed as materialized (select unnest(${arrayText(closed)}::text::text[]) as id),`
+}
+
+/** An array as PostgreSQL writes it, which takes drivers longer. */
+function arrayText(texts: readonly string[]): string {
+  return `{${texts.map((text) => `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`).join(',')}}`
+}

@@ -1,0 +1,71 @@
+import type { Claim, ClaimOptions, SlotsInUse } from '../../src/contracts/queue.ts'
+import { claimScript } from './claim-script.ts'
+import type { Connection } from './client.ts'
+import { run, script } from './scripts.ts'
+
+/** The first answer's jobs, if it was lost, wait for their lease to end. */
+const claim = script(claimScript, { again: true })
+
+/** The most jobs that one run claims. A larger limit takes several, which count what the runs before took. */
+const jobsPerClaim = 1000
+
+export async function claimJobs(
+  connection: Connection,
+  tag: string,
+  { limit, free, cap, busy, leaveOut, leaseMs, now }: ClaimOptions,
+): Promise<readonly Claim[]> {
+  const claims: Claim[] = []
+  let inUse = busy
+  while (claims.length < limit) {
+    const wanted = Math.min(limit - claims.length, jobsPerClaim)
+    const random = crypto.randomUUID()
+    const reply = await run(connection, claim, tag, [
+      wanted,
+      free - claims.length,
+      cap,
+      now,
+      now + leaseMs,
+      random,
+      slotArgument(inUse, cap, leaveOut),
+    ])
+    const taken = claimsOf(reply, random)
+    claims.push(...taken)
+    if (taken.length < wanted && reply[0] !== 'more') break
+    if (claims.length < limit) inUse = withTaken(inUse, taken)
+  }
+  return claims
+}
+
+/** Runs of jobs of one group. */
+function claimsOf(reply: readonly string[], random: string): Claim[] {
+  const claims: Claim[] = []
+  for (let at = 1; at < reply.length;) {
+    const [workspace, group, count] = reply.slice(at, at + 3) as [string, string, string] // as the script answers
+    const token = `${random}/${workspace}`
+    const end = at + 3 + 2 * Number(count)
+    for (at += 3; at < end; at += 2)
+      claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
+  }
+  return claims
+}
+
+/** Groups that give nothing, then slots in use by group and by workspace. */
+function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<string>): string {
+  const closed = [...leaveOut]
+  const groups: (string | number)[] = []
+  for (const [group, used] of busy.groups) {
+    if (used >= cap) closed.push(group)
+    else groups.push(group, used)
+  }
+  return JSON.stringify([closed, groups, [...busy.workspaces].flat()])
+}
+
+function withTaken(busy: SlotsInUse, taken: readonly Claim[]): SlotsInUse {
+  const workspaces = new Map(busy.workspaces)
+  const groups = new Map(busy.groups)
+  for (const { workspace, group } of taken) {
+    workspaces.set(workspace, (workspaces.get(workspace) ?? 0) + 1)
+    groups.set(group, (groups.get(group) ?? 0) + 1)
+  }
+  return { workspaces, groups }
+}

@@ -1,0 +1,46 @@
+import type { Reply } from '../contracts/http-client.ts'
+import type { Outbound } from '../contracts/plugin.ts'
+import type { StoredRequest } from '../contracts/storage.ts'
+import { recordFields, recordText } from '../core/capture.ts'
+import type { Outcome } from '../core/settle.ts'
+import type { StoredEvent } from '../schema/event.ts'
+
+/** Makes the record of a request and its answer: texts cut at `captureBytes`, the values of `redactHeaders` left out. */
+export class OutcomeRecorder {
+  readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
+  readonly #captureBytes: number
+
+  constructor({ captureBytes, redactHeaders }: { captureBytes: number; redactHeaders: readonly string[] }) {
+    this.#headers = { maxBytes: captureBytes, redact: new Set(redactHeaders.map((name) => name.toLowerCase())) }
+    this.#captureBytes = captureBytes
+  }
+
+  /** `latency`: whole milliseconds from the start of the request to the end of the answer. */
+  outcomeOf(reply: Exclude<Reply, { kind: 'aborted' }>, sent: Outbound, event: StoredEvent, latency: number): Outcome {
+    const request = this.#requestOf(sent, event)
+    switch (reply.kind) {
+      case 'timeout':
+      case 'denied':
+        return { kind: reply.kind, request, message: reply.message }
+      case 'error':
+        return { kind: 'failed', request, message: reply.message }
+      case 'response': {
+        const headers = recordFields(reply.headers, this.#headers)
+        const response = { status: reply.status, latency, headers, body: reply.body }
+        return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'] }
+      }
+    }
+  }
+
+  /** The body is not recorded a second time when the data of the event was sent unchanged (`fromEvent`). */
+  #requestOf({ method, url, headers, body }: Outbound, event: StoredEvent): StoredRequest {
+    const fromEvent = body !== null && body === event.data
+    return {
+      method,
+      url,
+      headers: recordFields(headers, this.#headers),
+      body: fromEvent || body === null ? null : recordText(body, this.#captureBytes),
+      fromEvent,
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { Context } from '../context.ts'
+import type { Reply } from '../contracts/http-client.ts'
+import type { Outbound } from '../contracts/plugin.ts'
+import type { AttemptEnd } from '../contracts/telemetry.ts'
+import type { Cancellation } from '../core/cancellation.ts'
+import { recordText } from '../core/capture.ts'
+import { oneLine } from '../core/one-line.ts'
+import { withHeaders } from '../core/request.ts'
+import { senderOf } from '../core/sender.ts'
+import type { Outcome } from '../core/settle.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import type { StoredEvent } from '../schema/event.ts'
+import type { Loaded, Sent } from './deliver.ts'
+import { follow } from './follow.ts'
+import { prepareRequest } from './prepare-request.ts'
+import { OutcomeRecorder } from './record-outcome.ts'
+
+/** Sends the requests of attempts. */
+export class AttemptSender {
+  readonly #ctx: Context
+  readonly #send: ReturnType<typeof senderOf>
+  readonly #recorder: OutcomeRecorder
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.#send = senderOf(ctx.http)
+    this.#recorder = new OutcomeRecorder(ctx.settings.deliver)
+  }
+
+  /** See `Deliver`. */
+  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
+    const { clock, telemetry } = this.#ctx
+    const startedAt = clock.now()
+    const since = clock.elapsed()
+    const { delivery, endpoint } = loaded
+    const unsent = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, slow: false })
+    if (endpoint === null) return unsent({ kind: 'endpoint_gone' })
+    if (!endpoint.enabled) return unsent({ kind: 'endpoint_disabled' })
+    if (delivery.event === null) return unsent({ kind: 'event_gone' })
+
+    const { event, attempt: planned } = delivery
+    return follow(
+      telemetry?.attempt({
+        workspaceId: delivery.workspaceId,
+        eventId: event.id,
+        eventType: event.event_type,
+        endpointId: endpoint.id,
+        attemptId: planned.id,
+        attemptNumber: planned.attempt_number,
+        method: endpoint.request.method,
+        url: endpoint.request.url,
+        parent: delivery.trace ?? null,
+      }),
+      (trace) => this.#prepareAndSend(loaded, endpoint, event, until, trace),
+      (sent) => endOf(sent ?? null, (clock.elapsed() - since) / 1000),
+    )
+  }
+
+  async #prepareAndSend(
+    loaded: Loaded,
+    endpoint: Endpoint,
+    event: StoredEvent,
+    until: Cancellation,
+    trace: string | null,
+  ): Promise<Sent | null> {
+    const { clock, settings, counters, log } = this.#ctx
+    const { timeoutMs: defaultMs, captureBytes } = settings.deliver
+    const startedAt = clock.now()
+    const timeoutMs = endpoint.request.timeout === 0 ? defaultMs : endpoint.request.timeout
+    let request: Outbound
+    try {
+      const prepared = prepareRequest(this.#ctx, loaded, endpoint, event, timeoutMs, until)
+      request = prepared instanceof Promise ? await prepared : prepared
+      if (trace !== null) request = withHeaders(request, { traceparent: trace })
+    } catch (cause) {
+      if (until.canceled) return null
+      return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: false }
+    }
+
+    const sentAt = clock.now()
+    const since = clock.elapsed()
+    counters.outboundProcessing++
+    let reply: Reply
+    try {
+      reply = await this.#send(request, { timeoutMs, captureBytes }, until)
+    } catch (cause) {
+      log.error('the HTTP client threw', { cause })
+      reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
+    }
+    counters.outboundProcessing--
+    if (reply.kind !== 'denied') counters.outbound++ // nothing was sent to a denied address
+    if (reply.kind === 'aborted') return null
+    const latency = Math.round(clock.elapsed() - since)
+    return { outcome: this.#recorder.outcomeOf(reply, request, event, latency), startedAt: sentAt, slow: isSlow(reply) }
+  }
+
+  #pluginFailed({ delivery }: Loaded, endpoint: Endpoint, cause: unknown): Outcome {
+    const message = recordText(oneLine(cause instanceof Error ? cause.message : 'the plugin failed'), 512)
+    this.#ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: delivery.attempt.id })
+    this.#ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
+    return { kind: 'plugin_error', message }
+  }
+}
+
+function isSlow(reply: Reply): boolean {
+  if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the application may leave out `ended`
+  return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
+}
+
+/** How a try ended, for telemetry. `seconds`: the time of the whole try; the time of an answered request is more exact. */
+function endOf(sent: Sent | null, seconds: number): AttemptEnd {
+  if (sent === null) return { status: null, error: 'aborted', seconds }
+  const { outcome } = sent
+  if (outcome.kind === 'answered') {
+    return { status: outcome.response.status, error: null, seconds: outcome.response.latency / 1000 }
+  }
+  const canceled =
+    outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
+  return { status: null, error: canceled ? 'failed' : outcome.kind, seconds }
+}

@@ -1,0 +1,77 @@
+import type { Context } from '../context.ts'
+import type { Claim, Job } from '../contracts/queue.ts'
+import type { Settled, Settlement } from '../contracts/storage.ts'
+import type { FinalStatus } from '../schema/attempt.ts'
+import { announceEnding } from './announce-ending.ts'
+import type { Conclusion } from './deliver.ts'
+import { type Gatherer, gatherer } from './gather.ts'
+import { jobOf } from './ingest.ts'
+import { repeatedErrors } from './repeated-errors.ts'
+
+/** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */
+export class AttemptSettler {
+  readonly #ctx: Context
+  readonly #complain: (message: string, cause: unknown) => void
+  readonly #settlements: Gatherer<Settlement, Settled>
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.#complain = repeatedErrors(ctx.clock, ctx.log)
+    this.#settlements = gatherer({
+      flush: (batch) => this.#flush(batch),
+      bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
+      clock: ctx.clock,
+      gathers: ctx.gathers,
+    })
+  }
+
+  /** See `Deliver`. */
+  async settle({ settlement, pauseUntil }: Conclusion, options: { lingers: boolean }): Promise<FinalStatus | null> {
+    const { queue } = this.#ctx
+    // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
+    if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
+    const { settled, disabled } = await this.#settlements.add(settlement, options)
+    if (!settled) return null
+    announceEnding(this.#ctx, settlement, disabled)
+    return settlement.status
+  }
+
+  async #flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {
+    const { storage, ownQueue } = this.#ctx
+    const answers = await storage.attempts.settle(batch, { enqueue: ownQueue })
+    const next: Job[] = []
+    const claims: Claim[] = []
+    batch.forEach((settlement, i) => {
+      if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.workspaceId, settlement.next))
+      if (!ownQueue && settlement.claim !== null) claims.push(settlement.claim)
+    })
+    if (next.length > 0) this.#ctx.enqueued(next)
+    if (claims.length > 0) await this.#complete(claims)
+    return answers
+  }
+
+  /**
+   * After the settlement. A job that could not be completed is claimed again when the lease has ended. The attempt is
+   * closed then, and nothing is sent.
+   */
+  async #complete(claims: readonly Claim[]): Promise<void> {
+    try {
+      await this.#ctx.queue.complete(claims)
+    } catch (cause) {
+      this.#complain('jobs of ended attempts could not be completed', cause)
+    }
+  }
+
+  /** Writes the settlements that linger, and waits for all settlements. */
+  idle(): Promise<void> {
+    return this.#settlements.idle()
+  }
+
+  giveUp(): void {
+    this.#settlements.giveUp()
+  }
+
+  waiting(): number {
+    return this.#settlements.waiting()
+  }
+}

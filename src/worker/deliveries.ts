@@ -1,0 +1,147 @@
+import type { Context } from '../context.ts'
+import type { Deliver, Sent } from '../services/deliver.ts'
+import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import type { Outcomes } from './outcomes.ts'
+import type { LimitedJobs, RateLimits } from './rate-limits.ts'
+import { matchJobs, type ReadyJob } from './ready-job.ts'
+import { inSlices } from './slices.ts'
+import type { Slots } from './slots.ts'
+import type { Wakeup } from './wakeup.ts'
+
+interface Needs {
+  readonly ctx: Context
+  readonly deliver: Deliver
+  readonly slots: Slots
+  readonly holds: Holds
+  readonly limits: RateLimits
+  readonly outcomes: Outcomes
+  /** Wakes the loop that claims. */
+  readonly wakeup: Wakeup
+  /** Logs a failure that may come again and again. */
+  readonly complain: (message: string, cause: unknown) => void
+}
+
+/**
+ * The way of a delivery: claim, load, limit, send, settle, let go.
+ *
+ * A claimed job is held: nobody else may send it until its lease ends. The request uses a slot of this process. The slot
+ * is free when the request has ended; the hold ends later, when the outcome is stored.
+ */
+export class Deliveries {
+  readonly #needs: Needs
+  #isClaiming = false
+  #isClosed = false
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+  }
+
+  /** How many jobs a claim may take now: 0 while another claim is under way. */
+  mayClaim(): number {
+    return this.#isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
+  }
+
+  /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
+  async claim({ paced }: { paced: boolean }): Promise<number> {
+    if (this.mayClaim() === 0) return 0
+    const { ctx, slots, limits, holds, wakeup } = this.#needs
+    this.#isClaiming = true
+    try {
+      await ctx.clock.ready()
+      wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
+      const request = slots.request({ paced, leaveOut: limits.undecided() })
+      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
+      const { admitted, surplus } = slots.taken(claims, request)
+      if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
+      const givenBack = holds.giveBack(surplus, { insists: false })
+      if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
+      return admitted.length
+    } finally {
+      this.#isClaiming = false
+    }
+  }
+
+  /** Claims leave out the endpoints of `claimed` until the limiter has answered for these jobs, so that order holds. */
+  async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
+    const { limits, holds, wakeup } = this.#needs
+    limits.markUndecided(claimed)
+    const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
+    const someWereLeftOut = limits.markDecided(claimed)
+    await this.#sendAll(granted, paced)
+    await Promise.all([
+      this.#letGoUnsent(obsolete, holds.complete(claimsOf(obsolete))),
+      this.#letGoUnsent(refused, holds.giveBack(claimsOf(refused), { insists: true })),
+    ])
+    if (someWereLeftOut) wakeup.wake('limited')
+  }
+
+  /** `granted` may be sent now, `refused` later. The attempts of `obsolete` jobs have ended, or were deleted. */
+  async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
+    const { deliver, limits, complain } = this.#needs
+    try {
+      const loaded = await deliver.load(claimed.map(({ claim }) => claim.id))
+      const { ready, obsolete } = matchJobs(claimed, loaded)
+      if (this.#isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
+      return { ...(await limits.take(ready)), obsolete }
+    } catch (cause) {
+      complain('claimed attempts could not be loaded', cause)
+      return { granted: [], refused: claimed, obsolete: [] }
+    }
+  }
+
+  /** Requests to slow and new endpoints come second: opening a connection takes time that the others need not lose. */
+  async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
+    const { ctx, slots } = this.#needs
+    const isSecond = ({ hold }: ReadyJob): boolean => slots.isSlowOrNew(hold.claim.group)
+    const second = granted.filter(isSecond)
+    const first = second.length === 0 ? granted : granted.filter((job) => !isSecond(job))
+    await inSlices(ctx.clock, first, (job) => void this.#sendAndSettle(job, paced))
+    if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
+    await inSlices(ctx.clock, second, (job) => void this.#sendAndSettle(job, paced))
+  }
+
+  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
+    const { ctx, deliver, slots, holds, outcomes } = this.#needs
+    const { claim, cancellation } = hold
+    let sent: Sent | null = null
+    try {
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation)
+    } catch (cause) {
+      ctx.log.error(`attempt ${claim.id} broke off`, { cause })
+    }
+    slots.freed(claim, sent?.slow ?? null)
+    const lingers = paced && sent?.slow === true
+    // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.
+    if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
+    this.#letGo(hold)
+  }
+
+  /** Lets go of jobs that were not sent, after the queue was asked to remove them or to take them back. */
+  async #letGoUnsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
+    await asked
+    for (const hold of unsent) {
+      this.#needs.slots.freed(hold.claim, null)
+      this.#letGo(hold)
+    }
+  }
+
+  #letGo(hold: Hold): void {
+    this.#needs.slots.holdEnded()
+    this.#needs.holds.remove(hold)
+  }
+
+  /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
+  async close(): Promise<void> {
+    const { holds, outcomes } = this.#needs
+    this.#isClosed = true
+    holds.close()
+    outcomes.close()
+    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000)
+  }
+
+  open(): void {
+    this.#isClosed = false
+    this.#needs.holds.open()
+    this.#needs.outcomes.open()
+  }
+}

@@ -1,0 +1,124 @@
+import type { Context } from '../context.ts'
+import type { Claim } from '../contracts/queue.ts'
+import { Cancellation } from '../core/cancellation.ts'
+import { type Wakeup, wakeup } from './wakeup.ts'
+
+/** Another process may claim a job this long after the process that held the job has died. */
+export const leaseMs = 30_000
+/** Leases are lengthened three times while they last, so that two failures in a row lose no hold. */
+export const lengthenEveryMs = leaseMs / 3
+const againMs = 1000
+
+/** A job that this process holds: the job is being loaded, sent or settled. */
+export interface Hold {
+  readonly claim: Claim
+  /** Canceled when the hold is lost, or when the worker stops and `timeoutMs` has passed. */
+  readonly cancellation: Cancellation
+}
+
+export function claimsOf(holds: readonly Hold[]): readonly Claim[] {
+  return holds.map(({ claim }) => claim)
+}
+
+/** The jobs that this process holds. A hold ends when the job is completed or given back, or when the lease ends. */
+export class Holds {
+  readonly #ctx: Context
+  readonly #complain: (message: string, cause: unknown) => void
+  readonly #byJob = new Map<string, Hold>()
+  readonly #fewer: Wakeup
+  #isClosed = false
+  /** Calls of `complete` and `giveBack` that have not ended. */
+  #leaving = 0
+
+  /** @param complain logs calls to the queue that failed. Such a failure is only a delay: the lease ends anyway. */
+  constructor(ctx: Context, complain: (message: string, cause: unknown) => void) {
+    this.#ctx = ctx
+    this.#complain = complain
+    this.#fewer = wakeup(ctx.clock)
+  }
+
+  /** Jobs that are held, and calls that complete jobs or give jobs back. */
+  get size(): number {
+    return this.#byJob.size + this.#leaving
+  }
+
+  add(claims: readonly Claim[]): readonly Hold[] {
+    const added = claims.map((claim) => ({ claim, cancellation: new Cancellation() }))
+    for (const hold of added) this.#byJob.set(hold.claim.id, hold)
+    return added
+  }
+
+  /** Whether a hold is valid. It is not when it is lost, or when this process has claimed the same job again since. */
+  has(hold: Hold): boolean {
+    return this.#byJob.get(hold.claim.id) === hold && !hold.cancellation.canceled
+  }
+
+  /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of the lease. */
+  remove(hold: Hold): void {
+    if (this.#byJob.get(hold.claim.id) === hold) this.#byJob.delete(hold.claim.id)
+    this.#fewer.wake('freed')
+  }
+
+  /** Removes jobs from the queue whose attempts have ended. Tries again while the engine is away, as `insists` does. */
+  complete(claims: readonly Claim[]): Promise<void> {
+    return this.#leave('complete', claims, true)
+  }
+
+  /**
+   * Gives jobs back to the queue. `insists`: tries again while the engine is away, at most for the time of a lease, so
+   * that other processes need not wait for the leases to end.
+   */
+  giveBack(claims: readonly Claim[], { insists }: { insists: boolean }): Promise<void> {
+    return this.#leave('release', claims, insists)
+  }
+
+  async #leave(how: 'complete' | 'release', claims: readonly Claim[], insists: boolean): Promise<void> {
+    if (claims.length === 0) return
+    const { clock } = this.#ctx
+    const leaseEndsAt = clock.elapsed() + leaseMs
+    this.#leaving++
+    while (!(await this.#tryTo(how, claims)) && insists && !this.#isClosed && clock.elapsed() < leaseEndsAt) {
+      await clock.sleep(againMs)
+    }
+    this.#leaving--
+    this.#fewer.wake('freed')
+  }
+
+  async #tryTo(how: 'complete' | 'release', claims: readonly Claim[]): Promise<boolean> {
+    try {
+      await this.#ctx.queue[how](claims)
+      return true
+    } catch (cause) {
+      this.#complain('held jobs could not be let go', cause)
+      return false
+    }
+  }
+
+  /** Lengthens the leases of all holds. Cancels the holds that are lost. */
+  async lengthen(): Promise<void> {
+    const all = [...this.#byJob.values()]
+    if (all.length === 0) return
+    const { clock, queue } = this.#ctx
+    await clock.ready()
+    const lost = new Set(await queue.extend(claimsOf(all), clock.now() + leaseMs))
+    for (const { claim, cancellation } of all) if (lost.has(claim.id)) cancellation.cancel()
+  }
+
+  cancelAll(): void {
+    for (const { cancellation } of this.#byJob.values()) cancellation.cancel()
+  }
+
+  /** From now on a failed `complete` or `giveBack` is not tried again: the leases end. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  open(): void {
+    this.#isClosed = false
+  }
+
+  /** Resolves when there are fewer holds, or after `ms`. */
+  untilFewer(ms: number): Promise<unknown> {
+    return this.#fewer.wait(ms)
+  }
+}

@@ -1,0 +1,128 @@
+import type { Context } from '../context.ts'
+import type { Deliveries } from './deliveries.ts'
+import { type Holds, lengthenEveryMs } from './holds.ts'
+import type { Consumer } from './inbox.ts'
+import type { Outcomes } from './outcomes.ts'
+import type { Slots } from './slots.ts'
+import type { Sweep } from './sweep.ts'
+import { minuteMs, type Upkeep } from './upkeep.ts'
+import type { Wakeup } from './wakeup.ts'
+
+/** An idle loop asks the engine again after this time, then after twice as long, and so on up to `mostIdleMs`. */
+const firstIdleMs = 50
+const mostIdleMs = 1000
+/** The longest wait where the engine reports new jobs and messages. */
+const mostIdleListeningMs = 10_000
+const sweepEveryMs = 1000
+const brokenWaitMs = 1000
+
+/** What the loops work on. */
+export interface Parts {
+  readonly deliveries: Deliveries
+  readonly holds: Holds
+  readonly slots: Slots
+  readonly outcomes: Outcomes
+  readonly sweep: Sweep
+  readonly inbox: Consumer
+  readonly upkeep: Upkeep
+}
+
+interface Run {
+  readonly ctx: Context
+  readonly parts: Parts
+  /** Each wakes a loop: that of deliveries, and that of the inbox. */
+  readonly wakeups: { readonly jobs: Wakeup; readonly messages: Wakeup }
+  /** Aborts when the loops are to end. */
+  readonly signal: AbortSignal
+}
+
+/** Runs all loops until the signal aborts. Resolves when all have ended. */
+export function runLoops(run: Run): Promise<unknown> {
+  const { holds, upkeep } = run.parts
+  return Promise.all([
+    deliveryLoop(run),
+    inboxLoop(run),
+    sweepLoop(run),
+    every(run, lengthenEveryMs, 'holds could not be lengthened', () => holds.lengthen()),
+    ...upkeep.tasks.map((task) => every(run, minuteMs, task.complaint, () => task.run(run.signal))),
+  ])
+}
+
+/** Claims while there is something to claim. Else waits: for a wake-up, for the next due time, at most for `mostMs`. */
+async function deliveryLoop(run: Run): Promise<void> {
+  const { ctx, parts, wakeups, signal } = run
+  const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
+  const untilDue = dueTimes(ctx, parts.holds)
+  let idleMs = firstIdleMs
+  await repeat(run, 'jobs could not be claimed', async () => {
+    const most = parts.deliveries.mayClaim()
+    const claimed = most > 0 ? await parts.deliveries.claim({ paced: true }) : 0
+    if (claimed > 0) idleMs = firstIdleMs
+    if (most > 0 && claimed >= most) return // there may be more
+    const ms = most > 0 ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
+    const cause = await wakeups.jobs.wait(ms, signal)
+    idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
+    // Until the next turn of the event loop: answers that come together free their slots for a single claim. New jobs
+    // do not wait for that.
+    if (cause === 'freed') await wakeups.jobs.wait(0, signal, 'freed')
+  })
+}
+
+/** Answers in how many milliseconds a waiting job falls due. Asks the engine at most each 50 ms while jobs are held. */
+function dueTimes(ctx: Context, holds: Holds): () => Promise<number> {
+  let askedAt = -Infinity
+  return async () => {
+    if (holds.size > 0 && ctx.clock.elapsed() - askedAt < firstIdleMs) return firstIdleMs
+    askedAt = ctx.clock.elapsed()
+    const now = ctx.clock.now()
+    const next = (await ctx.queue.nextDueAt?.(now)) ?? null
+    if (next === null) return Infinity
+    // A job that is due and was not claimed has to wait for something else, and may hide the next due time.
+    return next <= now ? mostIdleMs : next - now
+  }
+}
+
+async function inboxLoop(run: Run): Promise<void> {
+  const { ctx, parts, wakeups, signal } = run
+  const mostMs = ctx.inbox.onPut === undefined ? mostIdleMs : mostIdleListeningMs
+  let idleMs = firstIdleMs
+  await repeat(run, 'the inbox could not be read', async () => {
+    if ((await parts.inbox.batch()) > 0) {
+      idleMs = firstIdleMs
+      return
+    }
+    const cause = await wakeups.messages.wait(idleMs, signal)
+    idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
+  })
+}
+
+/** Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed. */
+async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
+  for (let more = true; !signal.aborted && (more || !ctx.ownQueue);) {
+    more = await parts.sweep.page().catch((cause: unknown) => {
+      ctx.log.error('overdue attempts could not be swept', { cause })
+      return true
+    })
+    if (more || !ctx.ownQueue) await ctx.clock.sleep(sweepEveryMs, signal)
+  }
+}
+
+/** Works, waits for `ms`, and so on. */
+async function every({ ctx, signal }: Run, ms: number, complaint: string, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    await work().catch((cause: unknown) => ctx.log.error(complaint, { cause }))
+    await ctx.clock.sleep(ms, signal)
+  }
+}
+
+/** Works again at once, and after a failure a second later. */
+async function repeat({ ctx, signal }: Run, complaint: string, work: () => Promise<void>): Promise<void> {
+  while (!signal.aborted) {
+    try {
+      await work()
+    } catch (cause) {
+      ctx.log.error(complaint, { cause })
+      await ctx.clock.sleep(brokenWaitMs, signal)
+    }
+  }
+}

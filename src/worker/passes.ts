@@ -1,0 +1,108 @@
+import { lengthenEveryMs } from './holds.ts'
+import type { Parts } from './loops.ts'
+import { minuteMs } from './upkeep.ts'
+import type { Needs } from './worker.ts'
+
+export interface TickReport {
+  readonly delivered: number
+  readonly failed: number
+  /** Jobs still in the queue, those due later included. */
+  readonly remaining: number
+}
+
+/** What the worker does when `tick` or `drain` is called, instead of in its loops. */
+export class Passes {
+  readonly #needs: Needs
+  readonly #parts: Parts
+
+  constructor(needs: Needs, parts: Parts) {
+    this.#needs = needs
+    this.#parts = parts
+  }
+
+  /** See `Worker`. Also waits until the attempts that it began have ended. */
+  async tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
+    const { ctx, background } = this.#needs
+    const { outcomes, upkeep, sweep, inbox, holds } = this.#parts
+    const { delivered, failed } = outcomes.ended
+    const since = ctx.clock.elapsed()
+    const isInTime = (): boolean => ctx.clock.elapsed() - since < budgetMs
+    await upkeep.minute()
+    await sweep.page()
+    while ((await inbox.batch()) > 0 && isInTime());
+    await background.idle()
+    await this.#claimAll(isInTime)
+    while (holds.size > 0) {
+      await this.#untilFewerThan(holds.size)
+      await background.idle()
+      await this.#claimAll(isInTime)
+    }
+    const { size } = await ctx.queue.stats(ctx.clock.now())
+    return {
+      delivered: outcomes.ended.delivered - delivered,
+      failed: outcomes.ended.failed - failed,
+      remaining: size,
+    }
+  }
+
+  async #claimAll(isInTime: () => boolean): Promise<void> {
+    while (isInTime() && (await this.#parts.deliveries.claim({ paced: false })) > 0);
+  }
+
+  /** Waits until fewer than `count` jobs are held, or until holds have to be lengthened, and lengthens them. */
+  async #untilFewerThan(count: number): Promise<void> {
+    const { clock } = this.#needs.ctx
+    const { holds } = this.#parts
+    const since = clock.elapsed()
+    while (holds.size >= count) {
+      await holds.untilFewer(lengthenEveryMs)
+      if (clock.elapsed() - since >= lengthenEveryMs) {
+        await holds.lengthen()
+        return
+      }
+    }
+  }
+
+  /** See `Worker`. */
+  async drain({ until }: { until?: number } = {}): Promise<void> {
+    const { ctx, ingest, background } = this.#needs
+    for (;;) {
+      await Promise.all([ingest.idle(), background.idle()])
+      const { delivered, failed } = await this.tick({ budgetMs: Infinity })
+      if (delivered + failed > 0) continue
+      const now = ctx.clock.now()
+      const end = Math.max(until ?? now, now)
+      const next = await this.#nextDue(end)
+      if (next === null) return await this.#passUntil(end)
+      if (next > now) await this.#passUntil(next)
+      else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
+      else await this.#passUntil(now + 1)
+    }
+  }
+
+  /** When the next attempt may be made; null when that is after `until`, or never. */
+  async #nextDue(until: number): Promise<number | null> {
+    const { queue, storage, clock } = this.#needs.ctx
+    const queued = await queue.nextDueAt?.(clock.now())
+    if (queued !== undefined) return queued === null || queued > until ? null : queued
+    const [job] = await storage.attempts.overdue({ before: until + 1, after: null, limit: 1 })
+    return job === undefined ? null : job.due_at
+  }
+
+  /** Lets time pass in which no delivery falls due, and does the minute's work at each minute. */
+  async #passUntil(end: number): Promise<void> {
+    const { ctx, time } = this.#needs
+    const { upkeep } = this.#parts
+    for (let now = ctx.clock.now(); now < end; now = ctx.clock.now()) {
+      const minute = upkeep.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
+      if (minute > end) return await this.#pass(end - now)
+      if (time?.skip?.(minute - now) !== true) await this.#pass(minute - now)
+      await upkeep.minute()
+    }
+  }
+
+  async #pass(ms: number): Promise<void> {
+    const { ctx, time } = this.#needs
+    await (time === undefined ? ctx.clock.sleep(ms) : time.advance(ms))
+  }
+}

@@ -1,0 +1,81 @@
+import { PosthornError } from '../errors.ts'
+import { type Parts, runLoops } from './loops.ts'
+import { wakeup, type Wakeup } from './wakeup.ts'
+import type { Needs } from './worker.ts'
+
+/** What a start opens and the next stop closes: listeners and loops. */
+export class Run {
+  readonly #needs: Needs
+  readonly #parts: Parts
+  readonly #over = new AbortController()
+  readonly #listeners: (() => Promise<void>)[] = []
+  #loops: Promise<unknown> = Promise.resolve()
+
+  constructor(needs: Needs, parts: Parts) {
+    this.#needs = needs
+    this.#parts = parts
+  }
+
+  /** Opens listeners and starts loops. Rejects with `unavailable` when `abort` is called before that is done. */
+  async begin(): Promise<void> {
+    const { ctx, jobs } = this.#needs
+    const { signal } = this.#over
+    const messages = wakeup(ctx.clock)
+    await unlessAborted(signal, this.#open(messages))
+    jobs.set(true)
+    this.#loops = runLoops({ ctx, parts: this.#parts, wakeups: { jobs, messages }, signal })
+  }
+
+  async #open(messages: Wakeup): Promise<void> {
+    const { ctx } = this.#needs
+    await ctx.plugins.ready(ctx.platform)
+    await ctx.storage.verify?.()
+    if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
+      ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
+    }
+    await ctx.clock.ready()
+    await this.#listen(messages)
+  }
+
+  async #listen(messages: Wakeup): Promise<void> {
+    const { ctx, jobs, changed } = this.#needs
+    for (const listen of [
+      () => ctx.queue.onAdded?.((where) => where !== 'here' && jobs.wake('added')),
+      () => ctx.inbox.onPut?.(() => messages.wake('added')),
+      () => ctx.storage.onChanged?.(changed),
+    ]) {
+      if (this.#over.signal.aborted) return
+      const close = await listen()
+      if (close === undefined) continue
+      this.#listeners.push(close)
+      if (this.#over.signal.aborted) await this.closeListeners() // aborted while this listener was opened
+    }
+  }
+
+  /** Ends the loops, and a `begin` that is under way. */
+  abort(): void {
+    this.#over.abort()
+  }
+
+  /** Resolves when all loops have ended. */
+  async loopsEnded(): Promise<void> {
+    await this.#loops
+  }
+
+  async closeListeners(): Promise<void> {
+    const { log } = this.#needs.ctx
+    await Promise.all(
+      this.#listeners
+        .splice(0)
+        .map((close) => close().catch((cause: unknown) => log.warn('a listener could not be closed', { cause }))),
+    )
+  }
+}
+
+/** Settles as `work` does, or rejects when the signal aborts before that. */
+function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new PosthornError('unavailable', 'it was stopped while it started')))
+    work.then(resolve, reject)
+  })
+}

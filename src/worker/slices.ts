@@ -1,0 +1,20 @@
+import type { EngineClock } from '../contracts/clock.ts'
+
+/** The longest time that many small pieces of work hold the event loop: whoever shares the process gets a turn after it. */
+const sliceMs = 5
+
+/** Does a piece of work for each entry, in slices of five milliseconds. */
+export async function inSlices<Entry>(
+  clock: EngineClock,
+  entries: readonly Entry[],
+  work: (entry: Entry) => void,
+): Promise<void> {
+  let since = clock.elapsed()
+  for (const entry of entries) {
+    if (clock.elapsed() - since >= sliceMs) {
+      await clock.sleep(0)
+      since = clock.elapsed()
+    }
+    work(entry)
+  }
+}

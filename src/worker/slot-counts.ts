@@ -1,0 +1,86 @@
+import type { Claim, ClaimOptions } from '../contracts/queue.ts'
+import { mostFor } from '../core/share.ts'
+
+/** What a claim is asked for, as far as slots decide it. */
+export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
+
+/** Counts the slots in use: all of them, those of each workspace, and those of each endpoint. */
+export class SlotCounts {
+  readonly byWorkspace = new Map<string, number>()
+  readonly byGroup = new Map<string, number>()
+  readonly #concurrency: number
+  readonly #perEndpoint: number
+  #used = 0
+
+  /** `concurrency`: all slots of this process. `perEndpoint`: the most slots that an endpoint may use. */
+  constructor(concurrency: number, perEndpoint: number) {
+    this.#concurrency = concurrency
+    this.#perEndpoint = perEndpoint
+  }
+
+  get free(): number {
+    return this.#concurrency - this.#used
+  }
+
+  take(claims: readonly Claim[]): void {
+    this.#used += claims.length
+    for (const { workspace, group } of claims) {
+      change(this.byWorkspace, workspace, 1)
+      change(this.byGroup, group, 1)
+    }
+  }
+
+  release({ workspace, group }: Claim): void {
+    this.#used--
+    change(this.byWorkspace, workspace, -1)
+    change(this.byGroup, group, -1)
+  }
+
+  /** Whether an endpoint uses as many slots as it may. */
+  isAtCap(group: string): boolean {
+    return (this.byGroup.get(group) ?? 0) >= this.#perEndpoint
+  }
+
+  /** Whether a workspace uses as many slots as it may. */
+  isAtShare(workspace: string): boolean {
+    return (this.byWorkspace.get(workspace) ?? 0) >= mostFor(this.free)
+  }
+
+  /** Workspaces that use as many slots as they may. There are none while most slots are free. */
+  workspacesAtShare(): string[] {
+    if (this.#used < mostFor(this.free)) return []
+    return [...this.byWorkspace.keys()].filter((workspace) => this.isAtShare(workspace))
+  }
+
+  /** Endpoints that were at their cap after a claim, and are below it by now. */
+  *groupsBelowCapSince({ busy, cap }: SlotRequest, claims: readonly Claim[]): Generator<string, void> {
+    for (const [group, count] of countBy(claims, 'group')) {
+      const wasAtCap = (busy.groups.get(group) ?? 0) + count >= cap
+      if (wasAtCap && !this.isAtCap(group)) yield group
+    }
+  }
+
+  /** Whether a workspace was at its share after a claim, and is below it by now, as more slots are free. */
+  someWorkspaceBelowShareSince({ busy, free }: SlotRequest, claims: readonly Claim[]): boolean {
+    const freeThen = free - claims.length
+    if (freeThen >= this.free) return false
+    for (const [workspace, count] of countBy(claims, 'workspace')) {
+      const wasAtShare = (busy.workspaces.get(workspace) ?? 0) + count >= mostFor(freeThen)
+      if (wasAtShare && !this.isAtShare(workspace)) return true
+    }
+    return false
+  }
+}
+
+function countBy(claims: readonly Claim[], key: 'group' | 'workspace'): Map<string, number> {
+  const counts = new Map<string, number>()
+  for (const claim of claims) change(counts, claim[key], 1)
+  return counts
+}
+
+/** Changes a count. A count of 0 is removed. */
+function change(counts: Map<string, number>, key: string, by: number): void {
+  const count = (counts.get(key) ?? 0) + by
+  if (count > 0) counts.set(key, count)
+  else counts.delete(key)
+}

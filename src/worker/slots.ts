@@ -1,0 +1,125 @@
+import type { EngineClock } from '../contracts/clock.ts'
+import type { Claim } from '../contracts/queue.ts'
+import { alarm } from '../services/alarm.ts'
+import { SlotCounts, type SlotRequest } from './slot-counts.ts'
+import { SlowEndpoints } from './slow-endpoints.ts'
+import type { Wakeup } from './wakeup.ts'
+
+/** The most jobs that a claim takes. */
+const mostClaims = 500
+
+/**
+ * The slots of this process: who uses them, and who may have more. Whether a new claim is worth the cost is decided here
+ * alone. A slot is a request in flight, free again when the request has ended. The hold on the job ends when the outcome is
+ * stored. There are at most twice as many holds as slots.
+ */
+export class Slots {
+  readonly #concurrency: number
+  readonly #perEndpoint: number
+  readonly #clock: EngineClock
+  readonly #wakeup: Wakeup
+  readonly #inUse: SlotCounts
+  readonly #slow: SlowEndpoints
+  #holds = 0
+  /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
+  #turn: { readonly at: number; readonly stop: () => void } | null = null
+
+  /** @param wakeup wakes the loop that claims. */
+  constructor(
+    { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
+    clock: EngineClock,
+    wakeup: Wakeup,
+  ) {
+    this.#concurrency = concurrency
+    this.#perEndpoint = perEndpoint
+    this.#clock = clock
+    this.#wakeup = wakeup
+    this.#inUse = new SlotCounts(concurrency, perEndpoint)
+    this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
+  }
+
+  /** How many jobs a claim may take now. */
+  mayClaim(): number {
+    return Math.max(Math.min(this.#inUse.free, 2 * this.#concurrency - this.#holds, mostClaims), 0)
+  }
+
+  /** What to ask of a claim that begins now. `leaveOut`: endpoints that may not be claimed for other reasons than slots. */
+  request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
+    this.#turn?.stop()
+    this.#turn = null
+    const { chosen, leftOut } = this.#slow.choose(paced)
+    const groups = new Map(this.#inUse.byGroup)
+    for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
+    return {
+      limit: this.mayClaim(),
+      free: this.#inUse.free,
+      cap: this.#perEndpoint,
+      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups },
+      leaveOut: new Set([...leftOut, ...leaveOut]),
+    }
+  }
+
+  /** Gives slots to claimed jobs. `surplus`: jobs for which slow and new endpoints have no slot, to be given back. */
+  taken(claims: readonly Claim[], request: SlotRequest): { admitted: readonly Claim[]; surplus: readonly Claim[] } {
+    const { admitted, surplus } = this.#slow.admit(claims)
+    this.#inUse.take(admitted)
+    this.#holds += admitted.length
+    // Others may have the slots that the surplus did not get.
+    if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
+    this.#wakeForTurn()
+    return { admitted, surplus }
+  }
+
+  /** Whether a claim stopped at the cap of an endpoint, or the share of a workspace, that slots fell free of meanwhile. */
+  #wasCutShort(claims: readonly Claim[], request: SlotRequest): boolean {
+    for (const group of this.#inUse.groupsBelowCapSince(request, claims)) if (!this.#slow.has(group)) return true
+    return this.#inUse.someWorkspaceBelowShareSince(request, claims)
+  }
+
+  /**
+   * A request ended, or is not made. `isSlow`: whether the endpoint was slow; null when nobody knows. Wakes when a job may
+   * be claimed now that could not be claimed before.
+   */
+  freed(claim: Claim, isSlow: boolean | null): void {
+    const wasFull = this.mayClaim() === 0
+    const wasAtCap = this.#inUse.isAtCap(claim.group)
+    const atShare = this.#inUse.workspacesAtShare()
+    const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
+    this.#inUse.release(claim)
+    this.#slow.freed(claim.group)
+    if (wasFull || wasAtCap || atShare.some((workspace) => !this.#inUse.isAtShare(workspace))) {
+      this.#wakeup.wake('freed')
+    } else if (isProven) this.#wakeup.wake('proven')
+    else this.#wakeForTurn()
+  }
+
+  /** The hold on a job ended. */
+  holdEnded(): void {
+    const wasFull = this.mayClaim() === 0
+    this.#holds--
+    if (wasFull) this.#wakeup.wake('freed')
+  }
+
+  /** Whether an endpoint is slow or new, and so gets a single request at a time. */
+  isSlowOrNew(group: string): boolean {
+    return this.#slow.has(group)
+  }
+
+  /** Milliseconds until there may be room for a new endpoint although no request ends. Infinity: there will be none. */
+  untilRoom(): number {
+    return this.#slow.untilSilent()
+  }
+
+  #wakeForTurn(): void {
+    const ms = this.#slow.untilTurn()
+    if (ms === null) return
+    const at = this.#clock.elapsed() + ms
+    if (this.#turn !== null && this.#turn.at <= at) return
+    this.#turn?.stop()
+    const stop = alarm(this.#clock, ms, () => {
+      this.#turn = null
+      this.#wakeup.wake('turn')
+    })
+    this.#turn = { at, stop }
+  }
+}

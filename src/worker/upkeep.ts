@@ -1,0 +1,58 @@
+import type { Context } from '../context.ts'
+
+export const minuteMs = 60_000
+const dayMs = 24 * 60 * minuteMs
+const batchSize = 1000
+
+/** A part of the minute's work. Of several processes the first does it. */
+export interface Task {
+  /** What to log when the task fails. */
+  readonly complaint: string
+  run(signal?: AbortSignal): Promise<void>
+}
+
+/** The minute's work. In the loops each task runs on its own, so that a long task delays no other task. */
+export interface Upkeep {
+  readonly tasks: readonly Task[]
+  /** Does all tasks, in order. */
+  minute(): Promise<void>
+  /** Whether retention or a breaker is configured: then each minute has work although no delivery falls due. */
+  readonly isNeeded: boolean
+}
+
+export function upkeep(ctx: Context): Upkeep {
+  const { retention, breaker } = ctx.settings
+  const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
+  const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
+  // A claim notices a clock that was set. This task is for a clock that drifts.
+  const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
+  const tasks = breaker === undefined ? [asking, purging] : [asking, breaking, purging]
+
+  return {
+    tasks,
+    isNeeded: breaker !== undefined || retention.eventsDays !== undefined || retention.attemptsDays !== undefined,
+    async minute() {
+      for (const { run } of tasks) await run()
+    },
+  }
+}
+
+async function breakCircuits(ctx: Context): Promise<void> {
+  const { breaker } = ctx.settings
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (breaker === undefined || !(await ctx.storage.turn('breaker', minuteMs, now))) return
+  const { disableFailing } = await import('../services/circuit-breaker.ts') // few have a breaker
+  await disableFailing(ctx, breaker, now)
+}
+
+/** Purges in small steps, so that other work goes on in between. */
+async function purge(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  const { eventsDays, attemptsDays } = ctx.settings.retention
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (!(await ctx.storage.turn('purge', minuteMs, now))) return
+  const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
+  const options = { eventsBefore: before(eventsDays), attemptsBefore: before(attemptsDays), limit: batchSize }
+  while (signal?.aborted !== true && (await ctx.storage.purge(options)) > 0) await ctx.clock.sleep(0)
+}

@@ -1,0 +1,108 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+
+import { type Contender, quick, sideBySide } from './compare.ts'
+import { type Engine, openPosthorn } from './engines.ts'
+import { sharedNow } from './listener.ts'
+
+export const seconds = quick ? 4 : 20
+export const perSecond = 20
+/** No delivery of B may take longer, milliseconds. */
+export const mostMs = 1000
+const warmUps = 1000
+const timeout = 30_000
+const wellMs = seconds * 500
+
+/** How endpoints of A misbehave. */
+export const kinds = {
+  a: { says: 'answers after 1 s', path: 'late/1000' },
+  b: { says: 'answers 200, never ends', path: 'endless/0' },
+  c: { says: 'never answers', path: 'silent/0' },
+  d: { says: `well for ${wellMs / 1000} s, then never`, path: `turning/${wellMs}` },
+} as const
+export type Kind = keyof typeof kinds
+
+export interface Case {
+  readonly kind: Kind
+  readonly endpoints: number
+  /** Events due for each endpoint when B is measured. Endpoints that shall turn get theirs meanwhile instead. */
+  readonly due: number
+  readonly rounds: number
+}
+
+/** How many events a second are published for endpoints that shall turn. */
+export function turningRate(endpoints: number): number {
+  return Math.max(160 / endpoints, 0.5)
+}
+
+/** What a run is to do, and where. */
+export interface Task {
+  readonly run: string
+  readonly tenants: string
+  readonly beside: Case
+}
+
+/** A run of B alone and beside A. */
+export function neighboursOn(engine: Engine): Contender {
+  return async (setting) => {
+    let warm = (): void => {}
+    const warmed = new Promise<void>((resolve) => (warm = resolve))
+    let recorded = 0
+    const { posthorn, close } = await openPosthorn(engine, setting, {
+      settled(count) {
+        recorded += count
+        if (recorded >= warmUps) warm()
+      },
+    })
+    const { run, tenants, beside } = JSON.parse(setting.data) as Task
+    for (const id of ['a', 'b']) await posthorn.workspaces.create({ id })
+    await posthorn.endpoints.create('b', { request: { url: `${setting.url}/${run}` }, events: ['*'] })
+    await posthorn.config.sync('a', {
+      endpoints: Array.from({ length: beside.endpoints }, (_, i) => ({
+        name: `endpoint ${i}`,
+        request: { url: `${tenants}/${kinds[beside.kind].path}/${run}/${i}`, timeout },
+        events: ['*'],
+      })),
+    })
+    const publish = (workspace: 'a' | 'b', data: object = {}) =>
+      posthorn.events.create(workspace, { event_type: 'x', data })
+
+    async function measure(phase: 'alone' | 'beside'): Promise<void> {
+      globalThis.gc?.()
+      await sleep(50)
+      await pace(perSecond, () => publish('b', { phase, at: sharedNow() }))
+      await sleep(300) // for the last ones to arrive
+    }
+
+    await posthorn.start()
+    await sideBySide(warmUps, 64, () => publish('b'))
+    await warmed
+    await sleep(200)
+    return {
+      async work() {
+        await measure('alone')
+        if (beside.kind === 'd') {
+          await Promise.all([pace(turningRate(beside.endpoints), () => publish('a')), measure('beside')])
+        } else {
+          await sideBySide(beside.due, 8, () => publish('a'))
+          await measure('beside')
+        }
+        await sleep(mostMs + 500) // what comes later than that is too late anyway
+      },
+      async close() {
+        await posthorn.stop({ timeoutMs: 0 })
+        await close()
+      },
+    }
+  }
+}
+
+/** Calls `work` so many times a second, whether it has ended or not. */
+async function pace(rate: number, work: () => Promise<unknown>): Promise<void> {
+  const startedAt = sharedNow()
+  const made: Promise<unknown>[] = []
+  for (let i = 0; i < seconds * rate; i++) {
+    await sleep(Math.max(0, startedAt + (i * 1000) / rate - sharedNow()))
+    made.push(work())
+  }
+  await Promise.all(made)
+}

@@ -1,0 +1,204 @@
+import { describe, expect, test } from 'vitest'
+
+import { engineClock } from '../../src/clock.ts'
+import type { Claim } from '../../src/contracts/queue.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { Slots } from '../../src/worker/slots.ts'
+import { type Cause, wakeup } from '../../src/worker/wakeup.ts'
+
+const log = { debug() {}, info() {}, warn() {}, error() {} }
+
+function set(settings: { concurrency: number; perEndpoint: number }) {
+  const fake = fakeClock()
+  const clock = engineClock(fake, async () => 0, log)
+  const causes: Cause[] = []
+  const wake = wakeup(clock)
+  const slot = new Slots(settings, clock, { ...wake, wake: (cause) => void causes.push(cause) })
+  let made = 0
+  const claims = (count: number, group: string, workspace = 'w'): Claim[] =>
+    Array.from({ length: count }, () => ({ id: `j${++made}`, workspace, group, due_at: 0, token: 't' }))
+  const ask = () => slot.request({ paced: false, leaveOut: [] })
+  const take = (...taken: Claim[]) => slot.taken(taken, ask()).admitted
+  /** An endpoint that has answered once. */
+  const proven = (group: string, workspace = 'w') => {
+    for (const one of take(...claims(1, group, workspace))) {
+      slot.freed(one, false)
+      slot.holdEnded()
+    }
+    causes.length = 0
+  }
+  return { slot, fake, causes, claims, ask, take, proven }
+}
+
+const end = (slot: Slots, claim: Claim, slow: boolean | null = false): void => {
+  slot.freed(claim, slow)
+  slot.holdEnded()
+}
+
+describe('what a claim is told', () => {
+  test('slots in use by workspace and by endpoint, as they are at this moment', () => {
+    const { slot, claims, ask, take, proven } = set({ concurrency: 16, perEndpoint: 4 })
+    for (const group of ['a', '__proto__']) proven(group, 'v')
+    proven('b', 'w')
+    const taken = take(...claims(2, 'a', 'v'), ...claims(1, '__proto__', 'v'), ...claims(3, 'b', 'w'))
+    expect(ask()).toMatchObject({ limit: 10, free: 10, cap: 4 })
+    expect(ask().busy.workspaces).toEqual(
+      new Map([
+        ['v', 3],
+        ['w', 3],
+      ]),
+    )
+    expect(ask().busy.groups).toEqual(
+      new Map([
+        ['a', 2],
+        ['__proto__', 1],
+        ['b', 3],
+      ]),
+    )
+    for (const one of taken) end(slot, one)
+    expect(ask()).toMatchObject({ limit: 16, free: 16 })
+    expect([ask().busy.workspaces.size, ask().busy.groups.size]).toEqual([0, 0])
+  })
+
+  test('an endpoint that is being tried for the first time is left out, and one that was slow gets one job', () => {
+    const { slot, claims, ask, take } = set({ concurrency: 16, perEndpoint: 4 })
+    const [first] = take(...claims(1, 'new'))
+    expect([...ask().leaveOut]).toEqual(['new'])
+    end(slot, first!, true)
+    expect([...ask().leaveOut]).toEqual([])
+    expect(ask().busy.groups.get('new')).toBe(3)
+  })
+
+  test('there are at most twice as many holds as slots', () => {
+    const { slot, claims, take, proven } = set({ concurrency: 4, perEndpoint: 4 })
+    proven('a')
+    for (let round = 0; round < 2; round++) for (const one of take(...claims(4, 'a'))) slot.freed(one, false)
+    expect(slot.mayClaim()).toBe(0)
+    slot.holdEnded()
+    expect(slot.mayClaim()).toBe(1)
+  })
+})
+
+describe('a wake-up', () => {
+  test('`freed` when all slots were in use', () => {
+    const { slot, causes, claims, take, proven } = set({ concurrency: 2, perEndpoint: 4 })
+    proven('a')
+    const [one] = take(...claims(2, 'a'))
+    slot.freed(one!, false)
+    expect(causes).toEqual(['freed'])
+  })
+
+  test('`freed` when the endpoint was at its cap', () => {
+    const { slot, causes, claims, take, proven } = set({ concurrency: 100, perEndpoint: 2 })
+    proven('a')
+    const [one, two] = take(...claims(2, 'a'))
+    causes.length = 0
+    slot.freed(one!, false)
+    expect(causes).toEqual(['freed'])
+    slot.freed(two!, false)
+    expect(causes).toEqual(['freed'])
+  })
+
+  test('`freed` when a workspace was at its share, whoever frees a slot', () => {
+    const { slot, causes, claims, take, proven } = set({ concurrency: 16, perEndpoint: 16 })
+    for (const [group, workspace] of [
+      ['a', 'v'],
+      ['b', 'w'],
+    ] as const) {
+      proven(group, workspace)
+    }
+    const [one] = take(...claims(2, 'b', 'w'))
+    take(...claims(11, 'a', 'v')) // three are free, and 9 would be the most
+    causes.length = 0
+    slot.freed(one!, false)
+    expect(causes).toEqual(['freed'])
+  })
+
+  test('none when slots fall free of which nobody had too few', () => {
+    const { slot, causes, claims, take, proven } = set({ concurrency: 16, perEndpoint: 16 })
+    proven('a')
+    const taken = take(...claims(5, 'a'))
+    causes.length = 0
+    for (const one of taken) end(slot, one)
+    expect(causes).toEqual([])
+  })
+
+  test('`freed` when slots fell free while a claim was under way that filled up an endpoint', () => {
+    const { slot, causes, claims, ask, take, proven } = set({ concurrency: 16, perEndpoint: 4 })
+    proven('a')
+    const before = take(...claims(3, 'a'))
+    const asked = ask()
+    for (const one of before) slot.freed(one, false)
+    causes.length = 0
+    slot.taken(claims(1, 'a'), asked)
+    expect(causes).toEqual(['freed'])
+  })
+
+  test('`freed` when the last hold ended that kept claims waiting', () => {
+    const { slot, causes, claims, take, proven } = set({ concurrency: 1, perEndpoint: 1 })
+    proven('a')
+    for (let round = 0; round < 2; round++) for (const one of take(...claims(1, 'a'))) slot.freed(one, false)
+    causes.length = 0
+    slot.holdEnded()
+    expect(causes).toEqual(['freed'])
+  })
+
+  test('`proven` when an endpoint may have more requests than one', () => {
+    const { slot, causes, claims, take } = set({ concurrency: 16, perEndpoint: 4 })
+    const [one] = take(...claims(1, 'new'))
+    causes.length = 0
+    slot.freed(one!, false)
+    expect(causes).toEqual(['proven'])
+  })
+
+  test('`turn` when a slow endpoint with a waiting job may be tried again', async () => {
+    const { slot, fake, causes, claims, ask, take } = set({ concurrency: 16, perEndpoint: 4 })
+    const [one] = take(...claims(1, 'slow'))
+    causes.length = 0
+    slot.freed(one!, true)
+    expect(causes).toEqual([])
+    await fake.advance(30)
+    expect(causes).toEqual(['turn'])
+    causes.length = 0
+    ask() // a claim is a turn: it stops the timer
+    await fake.advance(1000)
+    expect(causes).toEqual([])
+  })
+})
+
+describe('slow endpoints', () => {
+  const tryAll = (
+    claims: (count: number, group: string, workspace?: string) => Claim[],
+    take: (...all: Claim[]) => readonly Claim[],
+    names: readonly string[],
+    workspace: string,
+  ) => take(...names.flatMap((name) => claims(1, name, workspace)))
+
+  test('use half of the slots at most, and leave room for those of another workspace', () => {
+    const { slot, claims, ask, take } = set({ concurrency: 64, perEndpoint: 4 })
+    const dead = Array.from({ length: 60 }, (_, i) => `dead${i}`)
+    for (const name of dead) for (const one of take(...claims(1, name, 'v'))) end(slot, one, true)
+    const slow = tryAll(claims, take, dead, 'v')
+    expect(slow).toHaveLength(24) // three quarters of 32
+    for (const name of ['x', 'y']) for (const one of take(...claims(1, name, 'w'))) end(slot, one, true)
+    ask()
+    expect(tryAll(claims, take, ['x', 'y'], 'w')).toHaveLength(2)
+  })
+
+  test('that are known to have a job are tried in turns by workspace', () => {
+    const { slot, claims, ask } = set({ concurrency: 64, perEndpoint: 4 })
+    const names = [...Array.from({ length: 10 }, (_, i) => ['v', `v${i}`] as const), ['w', 'w0'] as const]
+    const before = ask()
+    for (const [workspace, name] of names) {
+      for (const one of slot.taken(claims(1, name, workspace), before).admitted) end(slot, one, true)
+    }
+    const tried: string[] = []
+    for (let turn = 0; turn < 3; turn++) {
+      const asked = ask()
+      const [workspace, name] = names.find(([, one]) => !asked.leaveOut.has(one))!
+      tried.push(name)
+      slot.taken(claims(1, name, workspace), asked)
+    }
+    expect(tried).toEqual(['v0', 'w0', 'v1'])
+  })
+})
