@@ -29,6 +29,7 @@ export class Holds {
   #isClosed = false
   /** Calls of `complete` and `giveBack` that have not ended. */
   #leaving = 0
+  #givingBack = 0
 
   /** @param complain logs calls to the queue that failed. Such a failure is only a delay: the lease ends anyway. */
   constructor(ctx: Context, complain: (message: string, cause: unknown) => void) {
@@ -40,6 +41,11 @@ export class Holds {
   /** Jobs that are held, and calls that complete jobs or give jobs back. */
   get size(): number {
     return this.#byJob.size + this.#leaving
+  }
+
+  /** Whether jobs are being given back. News of jobs that come meanwhile may be of these jobs. */
+  get isGivingBack(): boolean {
+    return this.#givingBack > 0
   }
 
   add(claims: readonly Claim[]): readonly Hold[] {
@@ -68,8 +74,10 @@ export class Holds {
    * Gives jobs back to the queue. `insists`: tries again while the engine is away, at most for the time of a lease, so
    * that other processes need not wait for the leases to end.
    */
-  giveBack(claims: readonly Claim[], { insists }: { insists: boolean }): Promise<void> {
-    return this.#leave('release', claims, insists)
+  async giveBack(claims: readonly Claim[], { insists }: { insists: boolean }): Promise<void> {
+    this.#givingBack++
+    await this.#leave('release', claims, insists)
+    this.#givingBack--
   }
 
   async #leave(how: 'complete' | 'release', claims: readonly Claim[], insists: boolean): Promise<void> {

@@ -59,12 +59,13 @@ async function deliveryLoop(run: Run): Promise<void> {
     const claimed = most > 0 ? await parts.deliveries.claim({ paced: true }) : 0
     if (claimed > 0) idleMs = firstIdleMs
     if (most > 0 && claimed >= most) return // there may be more
-    const ms = most > 0 ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
+    const asks = most > 0 && !wakeups.jobs.isRemembered()
+    const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
     const cause = await wakeups.jobs.wait(ms, signal)
     idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
-    // Until the next turn of the event loop: answers that come together free their slots for a single claim. New jobs
-    // do not wait for that.
-    if (cause === 'freed') await wakeups.jobs.wait(0, signal, 'freed')
+    // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New
+    // jobs do not wait for that.
+    if (cause !== null && cause !== 'added') await wakeups.jobs.wait(parts.slots.gapMs(), signal, 'added')
   })
 }
 

@@ -39,8 +39,9 @@ export class Run {
 
   async #listen(messages: Wakeup): Promise<void> {
     const { ctx, jobs, changed } = this.#needs
+    const { holds } = this.#parts
     for (const listen of [
-      () => ctx.queue.onAdded?.((where) => where !== 'here' && jobs.wake('added')),
+      () => ctx.queue.onAdded?.((where) => where !== 'here' && jobs.wake(holds.isGivingBack ? 'freed' : 'added')),
       () => ctx.inbox.onPut?.(() => messages.wake('added')),
       () => ctx.storage.onChanged?.(changed),
     ]) {

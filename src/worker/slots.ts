@@ -3,6 +3,7 @@ import type { Claim } from '../contracts/queue.ts'
 import { alarm } from '../services/alarm.ts'
 import { SlotCounts, type SlotRequest } from './slot-counts.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
+import { Spread } from './spread.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** The most jobs that a claim takes. */
@@ -20,7 +21,10 @@ export class Slots {
   readonly #wakeup: Wakeup
   readonly #inUse: SlotCounts
   readonly #slow: SlowEndpoints
+  readonly #spread: Spread
   #holds = 0
+  /** Whether the last claim brought jobs for which there was no slot: then the next claim has to look past them. */
+  #hadSurplus = false
   /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
   #turn: { readonly at: number; readonly stop: () => void } | null = null
 
@@ -35,6 +39,7 @@ export class Slots {
     this.#clock = clock
     this.#wakeup = wakeup
     this.#inUse = new SlotCounts(concurrency, perEndpoint)
+    this.#spread = new Spread(concurrency, clock)
     this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
   }
 
@@ -43,7 +48,10 @@ export class Slots {
     return Math.max(Math.min(this.#inUse.free, 2 * this.#concurrency - this.#holds, mostClaims), 0)
   }
 
-  /** What to ask of a claim that begins now. `leaveOut`: endpoints that may not be claimed for other reasons than slots. */
+  /**
+   * What to ask of a claim that begins now. `paced`: a few jobs at a time where requests take long. `leaveOut`: endpoints
+   * that may not be claimed for other reasons than slots.
+   */
   request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
     this.#turn?.stop()
     this.#turn = null
@@ -51,7 +59,7 @@ export class Slots {
     const groups = new Map(this.#inUse.byGroup)
     for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
     return {
-      limit: this.mayClaim(),
+      limit: paced && !this.#hadSurplus ? Math.min(this.mayClaim(), this.#spread.atOnce()) : this.mayClaim(),
       free: this.#inUse.free,
       cap: this.#perEndpoint,
       busy: { workspaces: new Map(this.#inUse.byWorkspace), groups },
@@ -62,8 +70,12 @@ export class Slots {
   /** Gives slots to claimed jobs. `surplus`: jobs for which slow and new endpoints have no slot, to be given back. */
   taken(claims: readonly Claim[], request: SlotRequest): { admitted: readonly Claim[]; surplus: readonly Claim[] } {
     const { admitted, surplus } = this.#slow.admit(claims)
+    this.#hadSurplus = surplus.length > 0
+    const isLimited = claims.length >= request.limit && request.limit < this.mayClaim()
     this.#inUse.take(admitted)
+    for (const { id, group } of admitted) if (!this.#slow.has(group)) this.#spread.began(id)
     this.#holds += admitted.length
+    if (isLimited) this.#wakeup.wake('more')
     // Others may have the slots that the surplus did not get.
     if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
     this.#wakeForTurn()
@@ -84,6 +96,7 @@ export class Slots {
     const wasFull = this.mayClaim() === 0
     const wasAtCap = this.#inUse.isAtCap(claim.group)
     const atShare = this.#inUse.workspacesAtShare()
+    this.#spread.ended(claim.id)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
     this.#inUse.release(claim)
     this.#slow.freed(claim.group)
@@ -103,6 +116,11 @@ export class Slots {
   /** Whether an endpoint is slow or new, and so gets a single request at a time. */
   isSlowOrNew(group: string): boolean {
     return this.#slow.has(group)
+  }
+
+  /** Milliseconds between two claims, unless new jobs come. */
+  gapMs(): number {
+    return this.#spread.gapMs()
   }
 
   /** Milliseconds until there may be room for a new endpoint although no request ends. Infinity: there will be none. */

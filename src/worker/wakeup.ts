@@ -11,9 +11,10 @@ const mostMs = 10_000
  * - `freed`: slots fell free, and jobs may wait that had no slot before.
  * - `proven`: an endpoint that had a single request at a time may have more.
  * - `turn`: slow and new endpoints may be tried again.
+ * - `more`: a claim took as many jobs as it was to take at once, and slots are left for others.
  * - `limited`: endpoints that were left out while the rate limiter was asked may be claimed again.
  */
-export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'limited'
+export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'more' | 'limited'
 
 /** Wakes a waiting loop. A cause that comes while nobody waits is remembered. */
 export interface Wakeup {
@@ -24,8 +25,10 @@ export interface Wakeup {
   set(hasTimers: boolean): void
   /** Forgets a remembered cause. For a claim that begins now: it finds the jobs that the cause was about. */
   forget(): void
-  /** Resolves with the next cause but `ignored`, or with null after `ms` or when the signal aborts. */
-  wait(ms: number, signal?: AbortSignal, ignored?: Cause): Promise<Cause | null>
+  /** Whether a cause is remembered: the next wait would end at once. */
+  isRemembered(): boolean
+  /** Resolves with the next cause, `only` where one is given, or with null after `ms` or when the signal aborts. */
+  wait(ms: number, signal?: AbortSignal, only?: Cause): Promise<Cause | null>
 }
 
 export function wakeup(clock: EngineClock): Wakeup {
@@ -67,10 +70,12 @@ export function wakeup(clock: EngineClock): Wakeup {
       remembered = null
     },
 
-    wait(ms, signal, ignored) {
-      const cause = remembered === ignored ? null : remembered
+    isRemembered: () => remembered !== null,
+
+    wait(ms, signal, only) {
+      const cause = only === undefined || remembered === only ? remembered : null
       if (cause === null && signal?.aborted !== true) {
-        return new Promise((resolve) => waitFor(clock, waiting, { ms, signal, ignored }, resolve))
+        return new Promise((resolve) => waitFor(clock, waiting, { ms, signal, only }, resolve))
       }
       remembered = null
       return Promise.resolve(cause)
@@ -84,11 +89,11 @@ type Waiter = (cause: Cause | null) => void
 function waitFor(
   clock: EngineClock,
   waiting: Set<Waiter>,
-  { ms, signal, ignored }: { ms: number; signal: AbortSignal | undefined; ignored: Cause | undefined },
+  { ms, signal, only }: { ms: number; signal: AbortSignal | undefined; only: Cause | undefined },
   resolve: Waiter,
 ): void {
   const end: Waiter = (cause) => {
-    if (cause !== null && cause === ignored) return
+    if (cause !== null && only !== undefined && cause !== only) return
     waiting.delete(end)
     cancel()
     signal?.removeEventListener('abort', giveUp)

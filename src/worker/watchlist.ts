@@ -82,7 +82,8 @@ export class Watchlist {
       waiting.set(workspace, endpoints) // now the workspace comes last
     }
     const waitingCount = count - tried.size - others.size
-    for (const watched of firstOf(others, free > waitingCount ? others.size : left)) {
+    const mayTry = ({ workspace }: Watched): boolean => mayTake(this.slotsOf(kind, workspace), free)
+    for (const watched of firstOf(others, free > waitingCount ? others.size : left, mayTry)) {
       chosen.push(watched.group)
       others.delete(watched)
       others.add(watched) // now the endpoint comes last
@@ -109,11 +110,11 @@ export class Watchlist {
   }
 }
 
-function firstOf<T>(all: ReadonlySet<T>, count: number): T[] {
+function firstOf<T>(all: ReadonlySet<T>, count: number, suits: (each: T) => boolean): T[] {
   const found: T[] = []
   for (const each of all) {
     if (found.length >= count) break
-    found.push(each)
+    if (suits(each)) found.push(each)
   }
   return found
 }

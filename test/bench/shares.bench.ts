@@ -23,11 +23,12 @@ import { isTenants, startTenants } from './tenants.ts'
 //
 // How the half hour is spent: nine cases beside, of which the first three times, are 11 runs of 46 s for each engine, or
 // 25 minutes; 200,000 due jobs take a minute more to publish; equal slots and the cost of claims take a minute an engine.
-// BENCH_FULL=yes runs all cases three times, in some two hours. Words choose engines and parts: a, b, c, d, even, claim, as in
-// `npm run bench -- shares redis a d even`.
+// BENCH_FULL=yes runs all cases three times, in some two hours. Words choose engines, parts and numbers of endpoints: a, b, c, d,
+// even, claim, 16, 20, 1000, as in `npm run bench -- shares redis a d 1000 even`.
 
 const engines = ['memory', 'postgres', 'redis'] as const satisfies readonly Engine[]
 const parts = ['a', 'b', 'c', 'd', 'even', 'claim'] as const
+const sizes = ['16', '20', '1000'] as const
 const full = process.env['BENCH_FULL'] === 'yes'
 const mostP50 = 2
 const mostP99 = 3
@@ -116,6 +117,10 @@ function chosen<Name extends string>(names: readonly Name[]): readonly Name[] {
   return named.length > 0 ? named : names
 }
 
+function isChosenSize(endpoints: number): boolean {
+  return chosen(sizes).some((size) => Number(size) === endpoints)
+}
+
 /** Measures B alone and beside A; answers which bounds were missed. */
 async function compareLatencies(rig: Rig, kindsChosen: readonly Kind[]): Promise<readonly string[]> {
   say(
@@ -125,7 +130,7 @@ async function compareLatencies(rig: Rig, kindsChosen: readonly Kind[]): Promise
   heading(['engine', 'an endpoint of A', 'endpoints', 'due each', 'runs', ...['p50', 'p99', 'max'].flatMap(pairOf)], 2)
   const missed: string[] = []
   for (const engine of chosen(engines)) {
-    for (const beside of cases.filter(({ kind }) => kindsChosen.includes(kind))) {
+    for (const beside of cases.filter(({ kind, endpoints }) => kindsChosen.includes(kind) && isChosenSize(endpoints))) {
       const runs: Run[] = []
       for (let i = 0; i < beside.rounds; i++) {
         const run = await rig.runOnce(engine, beside)

@@ -325,6 +325,55 @@ test('when a slot of many silent endpoints falls free, one job is claimed for it
   await stop()
 })
 
+describe('where answers take a second', () => {
+  /** Twelve endpoints after five seconds; with 200 events due for each, much is left. */
+  async function lateAnswers(due = 200) {
+    const all = await instance({ concurrency: 256, perEndpoint: 16 })
+    for (let i = 0; i < 12; i++) {
+      await all.endpoint(`late${i}`)
+      await all.publish(`late${i}`, due)
+    }
+    await all.posthorn.start()
+    for (let second = 0; second < 5; second++) {
+      await all.clock.advance(1000)
+      for (const held of all.http.inFlight.splice(0)) held.answer(ok)
+    }
+    return all
+  }
+
+  test('slots that fall free together are filled one after another', async () => {
+    const { clock, http, stop } = await lateAnswers()
+    await clock.advance(100)
+    expect(http.inFlight.length).toBeGreaterThan(30)
+    expect(http.inFlight.length).toBeLessThan(90)
+    await clock.advance(500)
+    expect(http.inFlight.length).toBeGreaterThanOrEqual(180)
+    await stop()
+  })
+
+  test('a new job of another workspace is claimed at once all the same', async () => {
+    const { posthorn, clock, inFlightTo, stop } = await lateAnswers()
+    await posthorn.workspaces.create({ id: 'other' })
+    await posthorn.endpoints.create('other', { request: { url: 'https://quick.test/' }, events: ['*'] })
+    await clock.advance(90)
+    await posthorn.events.create('other', { event_type: 'x', data: {} })
+    await clock.advance(1)
+    expect(inFlightTo('quick')).toHaveLength(1)
+    await stop()
+  })
+
+  test('jobs that are given back, as new endpoints have no slot left, are not claimed again and again', async () => {
+    const { clock, calls, endpoint, publish, stop } = await lateAnswers(40)
+    for (let i = 0; i < 300; i++) await endpoint(`new${i}`, { events: ['news'] })
+    calls.length = 0
+    await publish('news', 1)
+    await clock.advance(400)
+    expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThanOrEqual(15)
+    expect(calls.filter((name) => name === 'queue.release').length).toBeLessThanOrEqual(5)
+    await stop()
+  })
+})
+
 test('a limited endpoint with 1,000 deliveries waiting costs a handful of queue calls each time it may send, not a storm', async () => {
   const { posthorn, clock, http, calls, endpoint, publish, stop } = await instance({ concurrency: 64, perEndpoint: 16 })
   await endpoint('limited', { rate_limit: { quota: 1, period: 10 } })

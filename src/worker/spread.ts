@@ -1,0 +1,58 @@
+import type { EngineClock } from '../contracts/clock.ts'
+
+/** How many ended requests the average reaches back. */
+const memory = 64
+/** Starts are spread over about this part of the time that a request takes. */
+const parts = 50
+/** Claims are at most, and at least, this far apart; where a shorter gap would do, starts are not spread. */
+const mostGapMs = 20
+const leastGapMs = 5
+const leastAtOnce = 8
+
+/**
+ * Spreads the starts of requests over time. Requests that begin together to endpoints that take equally long end together
+ * too, and their slots would be filled together again: a burst each time, which holds up everybody else's deliveries.
+ *
+ * Example: 256 slots, and answers that come after a second. Claims are 20 ms apart and take up to 10 jobs each, so all slots
+ * are filled within half a second. Answers that come in less than 250 ms need no spreading: nothing is limited.
+ *
+ * Slow and new endpoints are not counted: `SlowEndpoints` spreads these.
+ */
+export class Spread {
+  readonly #concurrency: number
+  readonly #clock: EngineClock
+  readonly #beganAt = new Map<string, number>()
+  /** How long recent requests used their slots, as a moving average. */
+  #takesMs = 0
+
+  constructor(concurrency: number, clock: EngineClock) {
+    this.#concurrency = concurrency
+    this.#clock = clock
+  }
+
+  /** A job got a slot. */
+  began(id: string): void {
+    this.#beganAt.set(id, this.#clock.elapsed())
+  }
+
+  /** The slot of a job is free. A job that is not known is not counted. */
+  ended(id: string): void {
+    const beganAt = this.#beganAt.get(id)
+    if (beganAt === undefined) return
+    this.#beganAt.delete(id)
+    this.#takesMs += (this.#clock.elapsed() - beganAt - this.#takesMs) / memory
+  }
+
+  /** Milliseconds between two claims, unless new jobs come; 0 where starts are not spread. */
+  gapMs(): number {
+    const ms = Math.min(this.#takesMs / parts, mostGapMs)
+    return ms < leastGapMs ? 0 : ms
+  }
+
+  /** The most jobs to claim at once: twice as many as requests end in a gap while all slots are in use (Little's law). */
+  atOnce(): number {
+    const gapMs = this.gapMs()
+    if (gapMs === 0) return Infinity
+    return Math.max(Math.ceil((2 * this.#concurrency * gapMs) / this.#takesMs), leastAtOnce)
+  }
+}
