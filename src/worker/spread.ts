@@ -45,8 +45,8 @@ export class Spread {
 
   /** Milliseconds between two claims, unless new jobs come; 0 where starts are not spread. */
   gapMs(): number {
-    const ms = Math.min(this.#takesMs / parts, mostGapMs)
-    return ms < leastGapMs ? 0 : ms
+    const ms = this.#takesMs / parts
+    return ms < leastGapMs ? 0 : Math.min(Math.round(ms), mostGapMs)
   }
 
   /** The most jobs to claim at once: twice as many as requests end in a gap while all slots are in use (Little's law). */

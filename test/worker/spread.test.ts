@@ -39,10 +39,10 @@ describe('starts are not spread', () => {
 test('starts are spread over half of the time that a request takes', async () => {
   const { spread, work } = set()
   await work(500, 1000)
-  expect(spread.gapMs()).toBeCloseTo(20, 1)
+  expect(spread.gapMs()).toBe(20)
   expect(spread.atOnce()).toBe(11)
   await work(500, 500)
-  expect(spread.gapMs()).toBeCloseTo(10, 1)
+  expect(spread.gapMs()).toBe(10)
   expect(spread.atOnce()).toBe(11)
 })
 
@@ -55,7 +55,7 @@ test('claims stay at most 20 ms apart, and take at least eight jobs', async () =
 test('a hundred quick answers after slow ones end the spreading', async () => {
   const { spread, work } = set()
   await work(500, 1000)
-  expect(spread.gapMs()).toBeCloseTo(20, 1)
+  expect(spread.gapMs()).toBe(20)
   await work(100, 5)
   expect([spread.gapMs(), spread.atOnce()]).toEqual([0, Infinity])
 })
