@@ -1,6 +1,6 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
 import { mostFor } from '../../src/core/share.ts'
-import { ascending, idsUpTo } from './sorted.ts'
+import { ascending, first, idsUpTo } from './sorted.ts'
 import type { Line, QueueState } from './state.ts'
 
 /** A workspace that offers jobs to a claim. */
@@ -44,11 +44,13 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   for (const [turn, workspace] of ascending(queue.turns)) {
     if (turn > options.now) break
     if (unserved >= options.limit && (last === null || byTurn({ turn, workspace }, last) > 0)) break
-    const rest = offered(queue, queue.lines.get(workspace)!, options)
+    const line = queue.lines.get(workspace)! // of every workspace with a turn
+    const rest = offered(queue, line, options)
     const next = rest.next().value ?? undefined
     if (next === undefined) continue
     const used = options.busy.workspaces.get(workspace) ?? 0
-    const offer = { workspace, turn: turnOf(queue, workspace, next), rest, next, level: used + 1 }
+    const isHead = next === first(line.ready)?.[1] // then the line stands at its turn
+    const offer = { workspace, turn: isHead ? turn : turnOf(queue, workspace, next), rest, next, level: used + 1 }
     found.push(offer)
     if (used > 0) continue
     unserved++
@@ -60,7 +62,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
 /** The due jobs of a workspace that the caller may take, in order. */
 function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<string, void> {
   for (const head of idsUpTo(line.ready, now)) {
-    const name = line.groupOf.get(head)! // of every position in `ready`
+    const name = queue.jobs.get(head)!.job.group // of every position in `ready`
     let room = cap - (busy.groups.get(name) ?? 0)
     if (room <= 0 || leaveOut.has(name)) continue
     for (const id of idsUpTo(queue.groups.get(name)!.waiting, now)) {
@@ -70,8 +72,8 @@ function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: C
   }
 }
 
-function turnOf({ jobs, served }: QueueState, workspace: string, first: string): number {
-  return Math.max(jobs.get(first)!.job.due_at, served.get(workspace) ?? -Infinity)
+function turnOf({ jobs, served }: QueueState, workspace: string, next: string): number {
+  return Math.max(jobs.get(next)!.job.due_at, served.get(workspace) ?? -Infinity)
 }
 
 function byTurn(a: Pick<Offer, 'turn' | 'workspace'>, b: Pick<Offer, 'turn' | 'workspace'>): number {

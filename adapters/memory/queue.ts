@@ -4,6 +4,8 @@ import { add, ascending, first, remove, sorted } from './sorted.ts'
 import type { Access, Group, KeptJob, Line, State } from './state.ts'
 
 const servedForMs = 3_600_000
+/** Not at each claim: a walk from the front of a map passes all that was deleted there. */
+const forgetEveryMs = 60_000
 
 /** The queue over its part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
@@ -176,19 +178,13 @@ function place(state: State, name: string): void {
   group.head = head
   if (group.workspace === null) return
   const line = queue.lines.get(group.workspace) ?? newLine(state, group.workspace)
-  if (before?.list === 'ready') {
-    remove(line.ready, [before.at, before.id])
-    line.groupOf.delete(before.id)
-  }
-  if (head?.list === 'ready') {
-    add(line.ready, [head.at, head.id])
-    line.groupOf.set(head.id, name)
-  }
+  if (before?.list === 'ready') remove(line.ready, [before.at, before.id])
+  if (head?.list === 'ready') add(line.ready, [head.at, head.id])
   placeLine(state, group.workspace, line)
 }
 
 function newLine({ queue }: State, workspace: string): Line {
-  const line: Line = { ready: sorted(), groupOf: new Map(), turn: -Infinity }
+  const line: Line = { ready: sorted(), turn: -Infinity }
   queue.lines.set(workspace, line)
   return line
 }
@@ -210,6 +206,8 @@ function serve({ queue }: State, claims: readonly Claim[], now: number): void {
     queue.served.delete(workspace) // so that it comes last
     queue.served.set(workspace, now)
   }
+  if (now < queue.forgetAt) return
+  queue.forgetAt = now + forgetEveryMs
   for (const [workspace, at] of queue.served) {
     if (at > now - servedForMs) break
     queue.served.delete(workspace)

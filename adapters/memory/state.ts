@@ -68,8 +68,6 @@ export interface Group {
 export interface Line {
   /** The oldest waiting job of each. */
   readonly ready: Sorted
-  /** The group of each job in `ready`. */
-  readonly groupOf: Map<string, string>
   /** Where the line stands in `turns`. */
   turn: number
 }
@@ -83,6 +81,8 @@ export interface QueueState {
   readonly turns: Sorted
   /** When each workspace was last served, the earliest first; forgotten after an hour. */
   readonly served: Map<string, number>
+  /** When to look again for workspaces to forget in `served`. */
+  forgetAt: number
   /** Paused groups, by the end of their pause. */
   readonly paused: Sorted
   /** Held jobs, by the end of their lease. */
@@ -176,6 +176,7 @@ export function emptyState(): State {
       lines: new Map(),
       turns: sorted(),
       served: new Map(),
+      forgetAt: 0,
       paused: sorted(),
       held: sorted(),
     },
