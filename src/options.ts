@@ -150,6 +150,11 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly plugins?: readonly PluginKind[]
   /** Refuses a handle given to `using` that is outside a transaction. Default false. */
   readonly requireTransaction?: boolean
+  /**
+   * `webhookx`: for receivers and scripts that know WebhookX 1.2.0, answers, deliveries and syncs are closer to it, as
+   * docs/moving-from-webhookx.md lists. Default: none.
+   */
+  readonly compatible?: 'webhookx'
 }
 
 const basePath = withDefault(
@@ -240,6 +245,7 @@ const settings = closedObject({
   ),
   strictEvents: withDefault(flag(), false),
   requireTransaction: withDefault(flag(), false),
+  compatible: v.optional(oneOf(['webhookx'])),
 })
 
 /** The part of the options that are plain values, complete. */

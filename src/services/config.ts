@@ -4,6 +4,7 @@ import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { recordText } from '../core/capture.ts'
 import { planConfig, routeKeys } from '../core/config-plan.ts'
 import { oneLine } from '../core/one-line.ts'
+import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
 import { isPlainObject } from '../schema/leaf.ts'
@@ -22,7 +23,8 @@ export function configService(ctx: Context): ConfigService {
       const { id } = await resolveWorkspace(ctx, workspace)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
-      const parsed = parse(configDocument, document)
+      const given = parse(configDocument, document)
+      const parsed = ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
       return await inTurn<SyncReport>(ctx.storage, id, async () => {
         const current = await ctx.storage.configuration(id)
         if (current === null) throw unknownWorkspace(workspace)
