@@ -114,7 +114,7 @@ function secureSettings(url: URL, given: ProxyTls | undefined): tls.ConnectionOp
   try {
     const secureContext = tls.createSecureContext({
       ...rest,
-      ...(ca === undefined ? {} : { ca: [ca].flat() as string[] }), // flattened, both forms are a list
+      ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
       minVersion: 'TLSv1.2',
     })
     return { secureContext, rejectUnauthorized: rest.rejectUnauthorized ?? true }

@@ -7,7 +7,7 @@ import type { Compatible } from './webhookx.ts'
  * How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. With
  * `compatible: 'webhookx'` one that was asked for by hand is INIT.
  */
-export function shownAttempt(stored: StoredAttempt, now: number, compatible: Compatible = undefined): Attempt {
+export function shownAttempt(stored: StoredAttempt, now: number, compatible?: Compatible): Attempt {
   const { request, response } = stored
   return {
     id: stored.id,
@@ -42,7 +42,7 @@ function shownDue({ status, scheduled_at, attempted_at, updated_at }: StoredAtte
 function shownStatus(
   { status, scheduled_at, trigger_mode }: StoredAttempt,
   now: number,
-  compatible: Compatible,
+  compatible?: Compatible,
 ): AttemptStatus {
   if (status !== 'OPEN') return status
   if (compatible === 'webhookx' && trigger_mode === 'MANUAL') return 'INIT'

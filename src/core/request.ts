@@ -21,7 +21,7 @@ export function identified(
   request: Outbound,
   event: StoredEvent,
   attempt: NewAttempt,
-  compatible: Compatible = undefined,
+  compatible?: Compatible,
 ): Outbound {
   const identity = {
     'webhook-id': event.id,

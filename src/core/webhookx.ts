@@ -5,8 +5,8 @@ import type { Source } from '../schema/source.ts'
 
 // What `compatible: 'webhookx'` changes, as WebhookX 1.2.0 does it. docs/moving-from-webhookx.md lists all of it.
 
-/** The option `compatible`. */
-export type Compatible = 'webhookx' | undefined
+/** The option `compatible`, where it is given. */
+export type Compatible = 'webhookx'
 
 /** The headers of a delivery that receivers of WebhookX read, beside ours. */
 export function webhookxHeaders(eventId: string, attempt: NewAttempt): Readonly<Record<string, string>> {

@@ -39,7 +39,7 @@ export function attemptService(ctx: Context): AttemptService {
 }
 
 /** INIT and QUEUED are both stored as OPEN; the due time tells them apart at the moment of asking. */
-function storedQuery({ status, ...asked }: Asked, now: number, compatible: Compatible): AttemptQuery {
+function storedQuery({ status, ...asked }: Asked, now: number, compatible?: Compatible): AttemptQuery {
   const horizon = now + queuedWithinMs
   const byHand = (range: TimeRange | null) => (compatible === 'webhookx' ? { scheduled_at_by_hand: range } : {})
   if (status === 'QUEUED') return { ...asked, status: 'OPEN', scheduled_at: { lte: horizon }, ...byHand(null) }

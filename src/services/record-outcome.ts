@@ -10,11 +10,11 @@ import type { StoredEvent } from '../schema/event.ts'
 export class OutcomeRecorder {
   readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
   readonly #captureBytes: number
-  readonly #compatible: Compatible
+  readonly #compatible: Compatible | undefined
 
   constructor(
     { captureBytes, redactHeaders }: { captureBytes: number; redactHeaders: readonly string[] },
-    compatible: Compatible = undefined,
+    compatible?: Compatible,
   ) {
     this.#compatible = compatible
     this.#headers = { maxBytes: captureBytes, redact: new Set(redactHeaders.map((name) => name.toLowerCase())) }

@@ -19,7 +19,8 @@ export async function served(options: Options = {}, { worker = true } = {}): Pro
   if (worker) await posthorn.start()
   const servers: Server[] = []
   const listening = async (handler: Posthorn['admin']): Promise<string> => {
-    const server = createServer(getRequestListener((request) => handler.fetch(request)))
+    const listener = getRequestListener((request) => handler.fetch(request))
+    const server = createServer((request, response) => void listener(request, response))
     servers.push(server)
     await once(server.listen(0, '127.0.0.1'), 'listening')
     return `http://127.0.0.1:${(server.address() as AddressInfo).port}` // a TCP server's address is one
