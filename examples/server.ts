@@ -38,6 +38,7 @@ const posthorn = createPosthorn({
   admin: { ...bytes('MAX_ADMIN_BODY_BYTES'), allowedHosts: ['127.0.0.1', 'localhost'] },
   gateway: bytes('MAX_BODY_BYTES'),
   deliver: env.DENY === undefined ? {} : { deny: env.DENY.split(',').filter((rule) => rule !== '') },
+  ...(env.POSTHORN_COMPATIBLE && { compatible: env.POSTHORN_COMPATIBLE as 'webhookx' }), // anything else is an error
   plugins: [eventValidation(), functionPlugin()],
 })
 await posthorn.start()

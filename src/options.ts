@@ -5,6 +5,7 @@ import type { HttpClient } from './contracts/http-client.ts'
 import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
 import type { Logger } from './contracts/observer.ts'
+import type { Proxy } from './contracts/platform.ts'
 import type { PluginKind } from './contracts/plugin.ts'
 import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
@@ -74,6 +75,11 @@ export interface DeliverOptions {
   readonly allow?: readonly string[]
   /** Refuses http urls when an endpoint is written. A url that is stored already stays. Default false. */
   readonly httpsOnly?: boolean
+  /**
+   * A forward proxy that deliveries go through, with `tls: { ca, cert, key, rejectUnauthorized }` for one that speaks TLS.
+   * `deny` and `allow` judge receivers, not the proxy. Default: none. Not on Bun, nor on edge runtimes, nor with `http`.
+   */
+  readonly proxy?: Proxy
   /** Default `Posthorn/<version>`. */
   readonly userAgent?: string
   /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
@@ -144,6 +150,11 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly plugins?: readonly PluginKind[]
   /** Refuses a handle given to `using` that is outside a transaction. Default false. */
   readonly requireTransaction?: boolean
+  /**
+   * `webhookx`: for receivers and scripts that know WebhookX 1.2.0, answers, deliveries and syncs are closer to it, as
+   * docs/moving-from-webhookx.md lists. Default: none.
+   */
+  readonly compatible?: 'webhookx'
 }
 
 const basePath = withDefault(
@@ -162,6 +173,21 @@ const origin = v.pipe(
   }),
   v.transform((value) => value.toLowerCase()),
 )
+const proxyUrl = text({
+  rule: (value) => (/^https?:\/\//.test(value) && URL.canParse(value) ? null : 'value must be an http or https URL'),
+})
+const pem = text({ min: 1 })
+const proxy = closedObject({
+  url: proxyUrl,
+  tls: v.optional(
+    closedObject({
+      ca: v.optional(v.lazy((input) => (Array.isArray(input) ? list(pem, { min: 1 }) : pem))),
+      cert: v.optional(pem),
+      key: v.optional(pem),
+      rejectUnauthorized: v.optional(flag()),
+    }),
+  ),
+})
 const count = (value: number) => withDefault(integer({ min: 1 }), value)
 const days = v.optional(v.pipe(v.number(), v.minValue(0)))
 
@@ -202,6 +228,7 @@ const settings = closedObject({
       deny: withDefault(list(text({ min: 1 })), ['@default']),
       allow: withDefault(list(text({ min: 1 })), []),
       httpsOnly: withDefault(flag(), false),
+      proxy: v.optional(v.lazy((input) => (typeof input === 'string' ? proxyUrl : proxy))),
       userAgent: withDefault(text({ min: 1 }), `Posthorn/${version}`),
       sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
     }),
@@ -218,11 +245,13 @@ const settings = closedObject({
   ),
   strictEvents: withDefault(flag(), false),
   requireTransaction: withDefault(flag(), false),
+  compatible: v.optional(oneOf(['webhookx'])),
 })
 
 /** The part of the options that are plain values, complete. */
-export type Settings = Omit<v.InferOutput<typeof settings>, 'admin'> & {
+export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver'> & {
   readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize'> & { readonly authorize?: Authorize }
+  readonly deliver: Omit<v.InferOutput<typeof settings>['deliver'], 'proxy'> & { readonly proxy?: Proxy }
 }
 
 /** @throws PosthornError `validation` that names every option at fault. */

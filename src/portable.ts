@@ -1,12 +1,13 @@
 import { LRUCache } from 'lru-cache'
 
 import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
-import type { HashName, Platform, SendRules } from './contracts/platform.ts'
+import type { HashName, Platform, Proxy, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
 import { addressJudge } from './core/address.ts'
 import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
+import { PosthornError } from './errors.ts'
 
 /** Any runtime with the web's standards. Figures that those do not tell are 0. */
 export const portablePlatform: Platform = {
@@ -28,9 +29,10 @@ export const portablePlatform: Platform = {
 /**
  * An HTTP client over `fetch`. It judges literal addresses and names, but not what a name resolves to: that is up to the
  * runtime, as are connections and TLS. Redirects are not followed; timeout and bounds are those of every client.
- * @throws PosthornError `validation` for rules that cannot be understood.
+ * @throws PosthornError `validation` for rules that cannot be understood, and for a proxy.
  */
-export function portableClient(rules: SendRules): HttpClient {
+export function portableClient(rules: SendRules & { readonly proxy?: Proxy }): HttpClient {
+  if (rules.proxy !== undefined) throw new PosthornError('validation', 'proxy: not available on this runtime')
   const judge = addressJudge(rules)
 
   return {

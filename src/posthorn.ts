@@ -65,7 +65,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     limiter: needed(options.limiter ?? engine.limiter, 'limiter', engine.name),
     ownQueue,
     clock,
-    http: options.http ?? platform.http({ deny: settings.deliver.deny, allow: settings.deliver.allow }),
+    http: options.http ?? platform.http(settings.deliver),
     platform,
     log,
     telemetry: options.telemetry,

@@ -17,7 +17,16 @@ export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue, SlotsInUse } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
-export type { HashName, Platform, SendRules, Thread, ThreadScript, Vitals } from './contracts/platform.ts'
+export type {
+  HashName,
+  Platform,
+  Proxy,
+  ProxyTls,
+  SendRules,
+  Thread,
+  ThreadScript,
+  Vitals,
+} from './contracts/platform.ts'
 export type {
   Bounds,
   AttemptQuery,

@@ -195,6 +195,11 @@ function isListed(attempt: StoredAttempt, query: AttemptQuery): boolean {
     (query.status === undefined || attempt.status === query.status) &&
     inRange(attempt.created_at, query.created_at) &&
     inRange(attempt.attempted_at, query.attempted_at) &&
-    inRange(attempt.scheduled_at, query.scheduled_at)
+    isDueWithin(attempt, query)
   )
+}
+
+function isDueWithin({ trigger_mode, scheduled_at }: StoredAttempt, query: AttemptQuery): boolean {
+  const byHand = trigger_mode === 'MANUAL' ? query.scheduled_at_by_hand : undefined
+  return byHand !== null && inRange(scheduled_at, byHand ?? query.scheduled_at)
 }

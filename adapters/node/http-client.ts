@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 
 import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-client.ts'
-import type { SendRules } from '../../src/contracts/platform.ts'
+import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/plugin.ts'
 import { addressJudge } from '../../src/core/address.ts'
 import { restOfAnswerMs } from '../../src/core/answer.ts'
@@ -20,8 +20,8 @@ import type { TlsOptions } from './wire.ts'
 
 export interface GuardedOptions extends SendRules {
   /** A forward proxy, such as `http://user:password@proxy.example:3128`. Default: none. Not on Bun. */
-  readonly proxy?: string
-  /** A private certificate authority and a client certificate. Default: the runtime's authorities, no certificate. */
+  readonly proxy?: Proxy
+  /** A private certificate authority and a client certificate, for receivers. Default: the runtime's authorities, no certificate. */
   readonly tls?: TlsOptions
   /** How names are looked up. Default: our own resolver, then the system's. */
   readonly resolve?: Resolve

@@ -8,9 +8,9 @@ import { countCollections, vitals } from './vitals.ts'
 
 /** Node, Deno and Bun. */
 export const nodePlatform: Platform = {
-  http(rules) {
+  http({ deny, allow, proxy }) {
     countCollections() // every instance asks for a client when it is made: from then on
-    return guardedClient(rules)
+    return guardedClient({ deny, allow, ...(proxy !== undefined && { proxy }) })
   },
   hmac,
   randomBytes: (length) => randomBytes(length),

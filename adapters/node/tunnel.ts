@@ -4,6 +4,7 @@ import { isIP } from 'node:net'
 import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 
+import type { Proxy, ProxyTls } from '../../src/contracts/platform.ts'
 import type { AddressJudge } from '../../src/core/address.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { Failure } from './failure.ts'
@@ -17,8 +18,9 @@ export type Tunnel = {
 
 /**
  * Tunnels through a forward proxy by CONNECT. The target is judged here and the proxy is given an address that passed, so
- * that it cannot find another one for the name; without any deny rule it is given the name.
- * @throws PosthornError `validation` for a url that is not a proxy's, and on Bun, whose `node:http` dials by itself.
+ * that it cannot find another one for the name; without any deny rule it is given the name. `tls` is for receivers.
+ * @throws PosthornError `validation` for a url that is not a proxy's, for TLS settings that cannot be used, and on Bun,
+ *   whose `node:http` dials by itself.
  */
 export function proxyTunnel({
   proxy,
@@ -26,18 +28,20 @@ export function proxyTunnel({
   resolve,
   judge,
 }: {
-  readonly proxy: string
+  readonly proxy: Proxy
   readonly tls: TlsOptions
   readonly resolve: Resolve
   readonly judge: AddressJudge
 }): Tunnel {
-  if (!/^https?:\/\//.test(proxy) || !URL.canParse(proxy)) {
+  const { url: address, tls: proxyTls } = typeof proxy === 'string' ? { url: proxy } : proxy
+  if (!/^https?:\/\//.test(address) || !URL.canParse(address)) {
     throw new PosthornError('validation', 'proxy: value must be an http or https URL')
   }
   if (process.versions['bun'] !== undefined) {
     throw new PosthornError('validation', 'proxy: not available on Bun')
   }
-  const url = new URL(proxy)
+  const url = new URL(address)
+  const secure = secureSettings(url, proxyTls)
   const connect = url.protocol === 'https:' ? https.request : http.request
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   const authorization = credentials === ':' ? {} : { 'proxy-authorization': `Basic ${btoa(credentials)}` }
@@ -52,6 +56,7 @@ export function proxyTunnel({
     const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${target.port}`
     return new Promise((settle, reject) => {
       const request = connect({
+        ...secure,
         host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
         port: url.port === '' ? undefined : Number(url.port),
         method: 'CONNECT',
@@ -96,6 +101,26 @@ export function proxyTunnel({
         (socket) => done(null, socket),
         (cause: Error) => done(cause, undefined as unknown as Duplex), // with an error there is no socket
       )
+  }
+}
+
+/** What TLS with the proxy goes by. Material that cannot be read is told now, not with every delivery. */
+function secureSettings(url: URL, given: ProxyTls | undefined): tls.ConnectionOptions {
+  if (url.protocol !== 'https:') {
+    if (given === undefined) return {}
+    throw new PosthornError('validation', 'proxy: tls is for a proxy whose url is https')
+  }
+  const { ca, ...rest } = given ?? {}
+  try {
+    const secureContext = tls.createSecureContext({
+      ...rest,
+      ...(ca === undefined ? {} : { ca: typeof ca === 'string' ? ca : [...ca] }),
+      minVersion: 'TLSv1.2',
+    })
+    return { secureContext, rejectUnauthorized: rest.rejectUnauthorized ?? true }
+  } catch {
+    // What OpenSSL says of the material names none of the settings.
+    throw new PosthornError('validation', 'proxy: tls: ca, cert and key must be certificates and a key in PEM that fit')
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Attempts, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage.ts'
+import type { AttemptQuery, Attempts, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
@@ -6,7 +6,7 @@ import { newAttempt, opened } from './opened.ts'
 import { equals, pageOf, within } from './page.ts'
 import { eventOf } from './rows.ts'
 import { settle } from './settle.ts'
-import { all, nothing, raw, sql } from './sql.ts'
+import { all, nothing, raw, type Sql, sql } from './sql.ts'
 import type { Announce } from './wake.ts'
 
 const attemptColumns = raw(
@@ -117,7 +117,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
             ...equals(raw('a.event_id'), query.event_id),
             ...equals(raw('a.endpoint_id'), query.endpoint_id),
             ...within(raw('a.created_at'), query.created_at),
-            ...within(raw('a.scheduled_at'), query.scheduled_at),
+            ...dueWithin(query),
             ...within(raw('o.attempted_at'), query.attempted_at),
           ]),
           id: raw('a.id'),
@@ -182,6 +182,13 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
       }))
     },
   }
+}
+
+function dueWithin({ scheduled_at, scheduled_at_by_hand: byHand }: AttemptQuery): readonly Sql[] {
+  const others = within(raw('a.scheduled_at'), scheduled_at)
+  if (byHand === undefined) return others
+  const manual = byHand === null ? raw('false') : all(within(raw('a.scheduled_at'), byHand))
+  return [sql`case when a.trigger_mode = 'MANUAL' then ${manual} else ${all(others)} end`]
 }
 
 function plannedOf(row: Row): NewAttempt {

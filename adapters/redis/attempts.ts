@@ -13,7 +13,7 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
-import { attemptConditions, type Condition, inRange } from './filters.ts'
+import { attemptConditions, type Condition, inRange, isDueWithin } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 import { type Details, type Ended, settleAll } from './settle.ts'
@@ -126,25 +126,28 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
   const listed = (
     index: string,
     where: readonly Condition[],
-    attempted_at?: AttemptQuery['attempted_at'],
+    asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'> = {},
   ): Listing<StoredAttempt> =>
     listing(connection, tag, {
       index,
       where,
-      exact: attempted_at === undefined,
+      exact: asked.attempted_at === undefined && asked.scheduled_at_by_hand === undefined,
       kind: 'attempt',
       fields: brief,
       parse(_id, fields) {
         if (fields[1] === '') return null
         const attempt = parseAttempt(fields)
-        return inRange(attempt.attempted_at, attempted_at) ? attempt : null
+        const isAsked =
+          inRange(attempt.attempted_at, asked.attempted_at) &&
+          (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
+        return isAsked ? attempt : null
       },
     })
 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
     const room = await roomOf(connection, tag, workspaceId)
-    const { event_id, endpoint_id, status, attempted_at } = query
+    const { event_id, endpoint_id, status } = query
     if (event_id !== undefined) {
       const of = await connection.send('HGET', [`${tag}:event:${event_id}`, 'room'], true)
       if (of !== room || room === null) return listOf<StoredAttempt>(null)
@@ -163,7 +166,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     )
     const { index, field } = sized.toSorted((a, b) => a.size - b.size)[0] ?? { index: all, field: null }
     const where = attemptConditions(query).filter(([asked]) => asked !== field)
-    return listed(index, where, attempted_at)
+    return listed(index, where, query)
   }
 
   return {

@@ -1,4 +1,11 @@
-import type { AttemptQuery, EventQuery, ListQuery, PluginQuery, TimeRange } from '../../src/contracts/storage.ts'
+import type {
+  AttemptQuery,
+  EventQuery,
+  ListQuery,
+  NewAttempt,
+  PluginQuery,
+  TimeRange,
+} from '../../src/contracts/storage.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 
@@ -45,19 +52,32 @@ export function inRange(time: number | null, range: TimeRange | undefined): bool
   )
 }
 
+/** Whether an attempt falls due when the query asks. */
+export function isDueWithin(
+  { trigger_mode, scheduled_at }: NewAttempt,
+  query: Pick<AttemptQuery, 'scheduled_at' | 'scheduled_at_by_hand'>,
+): boolean {
+  const byHand = trigger_mode === 'MANUAL' ? query.scheduled_at_by_hand : undefined
+  return byHand !== null && inRange(scheduled_at, byHand ?? query.scheduled_at)
+}
+
 /** What Redis asks of a field of a row: that it is this text, or a number on this side of a bound. */
 export type Condition = readonly [field: string, test: 'is' | 'gt' | 'gte' | 'lt' | 'lte', bound: string | number]
 
 /** The conditions that Redis can ask of an attempt, by the fields of its hash. */
 export function attemptConditions(
-  query: Pick<AttemptQuery, 'event_id' | 'endpoint_id' | 'status' | 'created_at' | 'scheduled_at'>,
+  query: Pick<
+    AttemptQuery,
+    'event_id' | 'endpoint_id' | 'status' | 'created_at' | 'scheduled_at' | 'scheduled_at_by_hand'
+  >,
 ): readonly Condition[] {
   return [
     ...whereIs('event', query.event_id),
     ...whereIs('endpoint', query.endpoint_id),
     ...whereIs('status', query.status),
     ...whereIn('created', query.created_at),
-    ...whereIn('due', query.scheduled_at),
+    // Redis does not look into what an attempt was made by.
+    ...(query.scheduled_at_by_hand === undefined ? whereIn('due', query.scheduled_at) : []),
   ]
 }
 

@@ -21,6 +21,23 @@ export interface SendRules {
   readonly allow: readonly string[]
 }
 
+/**
+ * A forward proxy: its url, such as `http://user:password@proxy.example:3128`, or the url of a proxy that speaks TLS with
+ * how to speak with it.
+ */
+export type Proxy = string | { readonly url: string; readonly tls?: ProxyTls }
+
+/** How to speak TLS with a proxy whose url is https, all in PEM. */
+export interface ProxyTls {
+  /** Authorities that its certificate may come from. Default: the runtime's. */
+  readonly ca?: string | readonly string[]
+  /** A client certificate, for a proxy that asks for it, and its key. */
+  readonly cert?: string
+  readonly key?: string
+  /** False takes any certificate, so that whoever stands between may read all. Default true. */
+  readonly rejectUnauthorized?: boolean
+}
+
 /** A process of its own that answers one call at a time. An idle thread keeps no program alive. */
 export interface Thread {
   /** False once the process has ended, by `kill` or by itself. */
@@ -47,8 +64,8 @@ export interface ThreadScript {
 
 /** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */
 export interface Platform {
-  /** The default HTTP client. */
-  http(rules: SendRules): HttpClient
+  /** The default HTTP client. @throws PosthornError `validation` for rules or a proxy that it cannot keep to. */
+  http(rules: SendRules & { readonly proxy?: Proxy }): HttpClient
   /** Of a text its UTF-8. */
   hmac(hash: HashName, key: Uint8Array, data: Uint8Array | string): Awaitable<Uint8Array>
   randomBytes(length: number): Uint8Array

@@ -174,6 +174,8 @@ export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
   readonly endpoint_id?: string
   readonly status?: StoredStatus
   readonly scheduled_at?: TimeRange
+  /** For attempts that were asked for by hand, in place of `scheduled_at`: null leaves them out. */
+  readonly scheduled_at_by_hand?: TimeRange | null
 }
 
 /** `preceded` and `followed` tell exactly whether rows of the same filters stand before and after these. `total` is null in cursor mode. */

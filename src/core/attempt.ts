@@ -1,15 +1,19 @@
 import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import { queuedWithinMs } from './schedule.ts'
+import type { Compatible } from './webhookx.ts'
 
-/** How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. */
-export function shownAttempt(stored: StoredAttempt, now: number): Attempt {
+/**
+ * How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. With
+ * `compatible: 'webhookx'` one that was asked for by hand is INIT.
+ */
+export function shownAttempt(stored: StoredAttempt, now: number, compatible?: Compatible): Attempt {
   const { request, response } = stored
   return {
     id: stored.id,
     event_id: stored.event_id,
     endpoint_id: stored.endpoint_id,
-    status: shownStatus(stored, now),
+    status: shownStatus(stored, now, compatible),
     attempt_number: stored.attempt_number,
     scheduled_at: shownDue(stored),
     attempted_at: stored.attempted_at,
@@ -35,8 +39,13 @@ function shownDue({ status, scheduled_at, attempted_at, updated_at }: StoredAtte
   return status === 'OPEN' ? scheduled_at : Math.min(scheduled_at, attempted_at ?? updated_at)
 }
 
-function shownStatus({ status, scheduled_at }: StoredAttempt, now: number): AttemptStatus {
+function shownStatus(
+  { status, scheduled_at, trigger_mode }: StoredAttempt,
+  now: number,
+  compatible?: Compatible,
+): AttemptStatus {
   if (status !== 'OPEN') return status
+  if (compatible === 'webhookx' && trigger_mode === 'MANUAL') return 'INIT'
   return scheduled_at <= now + queuedWithinMs ? 'QUEUED' : 'INIT'
 }
 

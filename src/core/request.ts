@@ -2,6 +2,7 @@ import type { NewAttempt } from '../contracts/storage.ts'
 import type { Outbound } from '../contracts/plugin.ts'
 import { type Endpoint, headerProblem } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
+import { type Compatible, webhookxHeaders } from './webhookx.ts'
 
 /** The request of a delivery before its plugins. Endpoint headers replace ours; GET and DELETE carry no body. */
 export function outboundRequest(endpoint: Endpoint, event: StoredEvent, userAgent: string): Outbound {
@@ -16,13 +17,22 @@ export function outboundRequest(endpoint: Endpoint, event: StoredEvent, userAgen
 }
 
 /** The request after its plugins, with the headers that tell the receiver which event and try it is. */
-export function identified(request: Outbound, event: StoredEvent, attempt: NewAttempt): Outbound {
-  return withHeaders(request, {
+export function identified(
+  request: Outbound,
+  event: StoredEvent,
+  attempt: NewAttempt,
+  compatible?: Compatible,
+): Outbound {
+  const identity = {
     'webhook-id': event.id,
     'webhook-event-type': headerText(event.event_type),
     'webhook-delivery-id': attempt.id,
     'webhook-attempt': String(attempt.attempt_number),
-  })
+  }
+  return withHeaders(
+    request,
+    compatible === 'webhookx' ? { ...identity, ...webhookxHeaders(event.id, attempt) } : identity,
+  )
 }
 
 /** The request with more headers. V8 takes ten times as long for a spread that is followed by other keys. */

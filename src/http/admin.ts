@@ -1,6 +1,7 @@
 import { Router } from 'itty-router'
 
 import type { Context } from '../context.ts'
+import { withoutEmptyValues } from '../core/webhookx.ts'
 import { PosthornError } from '../errors.ts'
 import type { Services } from '../services/services.ts'
 import { resolveWorkspace } from '../services/workspaces.ts'
@@ -27,7 +28,8 @@ export function adminHandler(ctx: Context, services: Services): Handler {
   const match = matcher()
 
   async function answer(request: Request): Promise<Response> {
-    const url = new URL(request.url)
+    const asked = new URL(request.url)
+    const url = ctx.settings.compatible === 'webhookx' ? withoutEmptyValues(asked) : asked
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const path = mountedPath(url.pathname, basePath, method)
     if (path === null) return unknownRoute()
@@ -90,7 +92,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       try {
         response = await answer(request)
       } catch (cause) {
-        response = errorResponse(ctx.log, cause)
+        response = errorResponse(ctx, cause)
       }
       return request.method === 'HEAD' ? new Response(null, response) : response
     },

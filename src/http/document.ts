@@ -1,6 +1,7 @@
 import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import type { ConfigDocument } from '../schema/config.ts'
+import { isPlainObject } from '../schema/leaf.ts'
 
 /** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
@@ -10,7 +11,9 @@ export async function parseDocument(text: string, contentType: string | null): P
   } catch {
     // Not every instance reads YAML.
     const { yamlToJson } = await import('./yaml.ts')
-    return parseJson(yamlToJson(text))
+    const value = parseJson(yamlToJson(text))
+    if (isPlainObject(value)) return value
+    throw new PosthornError('validation', 'malformed yaml content: the document is no mapping')
   }
 }
 

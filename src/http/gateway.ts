@@ -35,6 +35,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   const pending = tenantShares(maxPending)
   const pendingBytes = tenantShares(mostPendingBytes)
   let limiterComplainedAt = -Infinity
+  const eventIdNames = ['webhook-event-id', ...(ctx.settings.compatible === 'webhookx' ? ['x-webhookx-event-id'] : [])]
 
   function overloaded(): PosthornError {
     ctx.emit('overloaded', { what: 'gateway' })
@@ -75,7 +76,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const retryAfter = String(Math.max(1, Math.ceil(grant.retryAfterMs / 1000)))
       return failed(json(429, { message: 'rate limit exceeded' }, { ...headers, 'retry-after': retryAfter }))
     }
-    const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx.log, cause)))
+    const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx, cause)))
     return withHeaders(response, headers)
   }
 
@@ -142,7 +143,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       await ctx.catalogue.check(incoming.event_type, incoming.data)
       if (found.source.async) return await putAside(incoming, found)
       const stored = await ingest.under(found.configuration, incoming)
-      if (stored !== 'stale') return accepted(found.source, stored.event.id)
+      if (stored !== 'stale') return accepted(found.source, eventIdNames, stored.event.id)
       const configuration = await ctx.configuration.fresh(found.configuration.workspace.id)
       const now = configuration && servedBy(configuration, found.source.id, found.path, request.method)
       if (!now) return failed(json(404, { message: 'not found' }))
@@ -164,7 +165,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       },
     ])
     // The id of an event with a unique_id is known only when it is stored: it may have been seen before.
-    return accepted(source, incoming.unique_id === null ? id : null)
+    return accepted(source, eventIdNames, incoming.unique_id === null ? id : null)
   }
 
   async function runPlugins(
@@ -202,7 +203,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
 
   /** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
   function pluginFailed({ id, name }: Plugin, cause: unknown): Response {
-    if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx.log, cause)
+    if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx, cause)
     const message = oneLine(String(cause instanceof Error ? cause.message : cause))
     ctx.log.error(`plugin ${id} (${name}) failed: ${recordText(message, 512)}`)
     ctx.log.debug(`plugin ${id} (${name}) failed`, { cause })
@@ -220,7 +221,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       try {
         return inert(await answer(request))
       } catch (cause) {
-        return inert(failed(errorResponse(ctx.log, cause)))
+        return inert(failed(errorResponse(ctx, cause)))
       }
     },
   }
@@ -289,8 +290,9 @@ function eventOf(body: Uint8Array): Incoming {
   return { id: null, event_type, data: sliceProperty(text, 'data')!, unique_id } // the schema saw that it is there
 }
 
-function accepted(source: Source, eventId: string | null): Response {
-  const headers: Record<string, string> = eventId === null ? {} : { 'webhook-event-id': eventId }
+function accepted(source: Source, eventIdNames: readonly string[], eventId: string | null): Response {
+  const headers: Record<string, string> = {}
+  if (eventId !== null) for (const name of eventIdNames) headers[name] = eventId
   const { response } = source.config.http
   if (response === null) {
     return new Response('{"message": "OK"}', { headers: { 'content-type': 'application/json', ...headers } })

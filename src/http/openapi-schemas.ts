@@ -170,7 +170,10 @@ const answers: Properties = {
     examples: [{ event_types: ['invoice.paid'], status: 'FAILED' }],
   },
   ReplayReport: object({ matched: integer, created: integer, next: orNull(text) }),
-  SyncReport: object({ endpoints: counts, sources: counts, plugins: counts }),
+  SyncReport: object(
+    { endpoints: counts, sources: counts, plugins: counts, warnings: { type: 'array', items: text } },
+    ['warnings'],
+  ),
   Version: object({ version: text, message: text }),
   Message: { ...object({ message: text }), examples: [{ message: 'Not found' }] },
   ValidationError: {

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { inAlphabeticalOrder } from '../core/webhookx.ts'
 import { PosthornError, statusOfCode } from '../errors.ts'
 
 const contentType = 'application/json; charset=utf-8'
@@ -10,7 +11,7 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
 }
 
 /** The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. */
-export function errorResponse(log: Context['log'], cause: unknown): Response {
+export function errorResponse({ log, settings }: Pick<Context, 'log' | 'settings'>, cause: unknown): Response {
   if (!(cause instanceof PosthornError) || cause.code === 'internal') {
     log.error('a request failed', { cause })
     return internalError()
@@ -22,7 +23,8 @@ export function errorResponse(log: Context['log'], cause: unknown): Response {
   }
   if (cause.fields === undefined) return json(status, { message: cause.message })
   const more = cause.more === undefined ? {} : { '...': `${cause.more} more` }
-  const error = { message: cause.message, fields: cause.fields, ...more }
+  const fields = settings.compatible === 'webhookx' ? inAlphabeticalOrder(cause.fields) : cause.fields
+  const error = { message: cause.message, fields, ...more }
   return json(status, { message: 'Request Validation', error })
 }
 

@@ -26,7 +26,7 @@ export function statusHandler(
         return json(405, { message: 'method not allowed' }, { allow: 'GET, HEAD' })
       }
       const path = new URL(request.url).pathname.replace(/\/$/, '')
-      const response = await answer(path).catch((cause: unknown) => errorResponse(ctx.log, cause))
+      const response = await answer(path).catch((cause: unknown) => errorResponse(ctx, cause))
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }

@@ -4,10 +4,19 @@ import { dictionary, integer, keywords, object, text, textProblem } from './leaf
 
 /** The form of every id that a client may choose. */
 export const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
+const idRule = 'value must match [A-Za-z0-9_:-]{1,64}'
 
 export const id = v.pipe(
-  text({ rule: (value) => (idPattern.test(value) ? null : 'value must match [A-Za-z0-9_:-]{1,64}') }),
+  text({ rule: (value) => (idPattern.test(value) ? null : idRule) }),
   keywords({ pattern: idPattern.source }),
+)
+
+/** The same in a config document, where spaces at its end are cut off: WebhookX pads short ids to 27 characters. */
+export const paddedId = v.pipe(
+  text(),
+  v.transform((value) => value.replace(/ +$/, '')),
+  v.check((value) => idPattern.test(value), idRule),
+  keywords({ pattern: idPattern.source.replace('$', ' *$') }),
 )
 
 export const name = text({ max: 512 })

@@ -1,11 +1,19 @@
+import * as v from 'valibot'
+
 import { endpointMethods } from './endpoint.ts'
 import { flag, integer, list, object, oneOf, orNull, readOnly, text, unsupported, withDefault } from './leaf.ts'
 import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit, type Input } from './shared.ts'
 
 const headerText = (value: string) => (/^[\t\x20-\x7e]+$/.test(value) ? null : 'invalid header value')
 
+/** An empty path means none, as a missing one does. */
+const path = v.pipe(
+  text({ max: 1024, rule: (value) => (value === '' || value.startsWith('/') ? null : 'value must start with "/"') }),
+  v.transform((value) => (value === '' ? null : value)),
+)
+
 const http = object({
-  path: orNull(text({ max: 1024, rule: (value) => (value.startsWith('/') ? null : 'value must start with "/"') })),
+  path: orNull(path),
   methods: withDefault(list(oneOf(endpointMethods), { min: 1, max: 5 }), ['POST']),
   response: orNull(
     object({

@@ -1,8 +1,9 @@
 import type { Context } from '../context.ts'
-import type { AttemptQuery } from '../contracts/storage.ts'
+import type { AttemptQuery, TimeRange } from '../contracts/storage.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { recordText } from '../core/capture.ts'
 import { queuedWithinMs } from '../core/schedule.ts'
+import type { Compatible } from '../core/webhookx.ts'
 import { notFound } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import { listParameters } from '../schema/page.ts'
@@ -12,14 +13,15 @@ import type { AttemptService } from './services.ts'
 import { resolveWorkspace } from './workspaces.ts'
 
 export function attemptService(ctx: Context): AttemptService {
+  const { compatible } = ctx.settings
   return {
     async list(workspace, query = {}) {
       const { id } = await resolveWorkspace(ctx, workspace)
       const path = `/workspaces/${id}/attempts`
       return await listPage<Attempt>(path, listParameters.attempts, query, async (asked) => {
         const now = ctx.clock.now()
-        const page = await ctx.storage.attempts.list(id, storedQuery(asked, now))
-        return { ...page, rows: page.rows.map((row) => shownAttempt(row, now)) }
+        const page = await ctx.storage.attempts.list(id, storedQuery(asked, now, compatible))
+        return { ...page, rows: page.rows.map((row) => shownAttempt(row, now, compatible)) }
       })
     },
 
@@ -27,7 +29,7 @@ export function attemptService(ctx: Context): AttemptService {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const found = idPattern.test(id) ? await ctx.storage.attempts.get(workspaceId, id) : null
       if (found === null) throw notFound()
-      const attempt = shownAttempt(found, ctx.clock.now())
+      const attempt = shownAttempt(found, ctx.clock.now(), compatible)
       if (attempt.request === null || found.request?.fromEvent !== true) return attempt
       const event = await ctx.storage.events.get(workspaceId, found.event_id)
       const body = event === null ? null : recordText(event.data, ctx.settings.deliver.captureBytes)
@@ -37,9 +39,10 @@ export function attemptService(ctx: Context): AttemptService {
 }
 
 /** INIT and QUEUED are both stored as OPEN; the due time tells them apart at the moment of asking. */
-function storedQuery({ status, ...asked }: Asked, now: number): AttemptQuery {
+function storedQuery({ status, ...asked }: Asked, now: number, compatible?: Compatible): AttemptQuery {
   const horizon = now + queuedWithinMs
-  if (status === 'QUEUED') return { ...asked, status: 'OPEN', scheduled_at: { lte: horizon } }
-  if (status === 'INIT') return { ...asked, status: 'OPEN', scheduled_at: { gt: horizon } }
+  const byHand = (range: TimeRange | null) => (compatible === 'webhookx' ? { scheduled_at_by_hand: range } : {})
+  if (status === 'QUEUED') return { ...asked, status: 'OPEN', scheduled_at: { lte: horizon }, ...byHand(null) }
+  if (status === 'INIT') return { ...asked, status: 'OPEN', scheduled_at: { gt: horizon }, ...byHand({}) }
   return status === undefined ? asked : { ...asked, status }
 }

@@ -1,7 +1,10 @@
 import type { Context } from '../context.ts'
 import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage.ts'
 import { countsAfter, fullViolation } from '../core/capacity.ts'
+import { recordText } from '../core/capture.ts'
 import { planConfig, routeKeys } from '../core/config-plan.ts'
+import { oneLine } from '../core/one-line.ts'
+import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
 import { isPlainObject } from '../schema/leaf.ts'
@@ -20,7 +23,8 @@ export function configService(ctx: Context): ConfigService {
       const { id } = await resolveWorkspace(ctx, workspace)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
-      const parsed = parse(configDocument, document)
+      const given = parse(configDocument, document)
+      const parsed = ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
       return await inTurn<SyncReport>(ctx.storage, id, async () => {
         const current = await ctx.storage.configuration(id)
         if (current === null) throw unknownWorkspace(workspace)
@@ -31,12 +35,16 @@ export function configService(ctx: Context): ConfigService {
         if (dryRun) {
           refuseBeyond(bounds, current, plan)
           await refuseTakenRoutes(ctx, id, plan.sources.put)
-          return report
+          return withWarnings(report, wanted.warnings)
         }
         const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
         if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
-        return report
+        const answer = withWarnings(report, wanted.warnings)
+        for (const warning of answer.warnings ?? []) {
+          ctx.log.warn(`config sync of workspace ${id}: ${recordText(oneLine(warning), 512)}`)
+        }
+        return answer
       })
     },
 
@@ -47,6 +55,16 @@ export function configService(ctx: Context): ConfigService {
       return documentOf(current)
     },
   }
+}
+
+const mostWarnings = 100
+
+/** A report that tells the first hundred warnings, and how many others there are. */
+function withWarnings(report: SyncReport, warnings: readonly string[]): SyncReport {
+  if (warnings.length === 0) return report
+  const others = warnings.length - mostWarnings
+  const told = warnings.slice(0, mostWarnings)
+  return { ...report, warnings: others > 0 ? [...told, `${others} more`] : told }
 }
 
 /** Refuses lists that are too long before anything in them is looked at. */

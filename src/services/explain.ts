@@ -60,7 +60,7 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
         told === undefined
           ? unmatchedReason(endpoint, eventType)
           : attemptReason(shownAttempt(told, now), endpoint, pausedUntil),
-      attempts: own.map((attempt) => shownAttempt(attempt, now)),
+      attempts: own.map((attempt) => shownAttempt(attempt, now, ctx.settings.compatible)),
       next_due_at: open === undefined ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
     }
   }

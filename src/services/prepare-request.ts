@@ -22,15 +22,16 @@ export function prepareRequest(
   until: Cancellation,
 ): Outbound | Promise<Outbound> {
   const plugins = loaded.configuration.pluginsOf(endpoint.id)
-  const base = outboundRequest(endpoint, event, ctx.settings.deliver.userAgent)
+  const { compatible, deliver } = ctx.settings
+  const base = outboundRequest(endpoint, event, deliver.userAgent)
   const { workspaceId, attempt } = loaded.delivery
-  if (plugins.length === 0) return identified(base, event, attempt)
+  if (plugins.length === 0) return identified(base, event, attempt, compatible)
   const values = { now: ctx.clock.now(), log: ctx.log, workspaceId, event, attempt, endpoint }
   const changed = runOutbound(plugins, base, new DeliveryContext(values, until))
   const finish = (request: Outbound): Outbound => {
     const problem = requestProblem(request, base)
     if (problem !== null) throw new Error(problem)
-    return identified(request, event, attempt)
+    return identified(request, event, attempt, compatible)
   }
   const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
   return changed instanceof Promise ? inTime(ctx.clock, timeoutMs, changed, late).then(finish) : finish(changed)

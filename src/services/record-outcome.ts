@@ -3,14 +3,20 @@ import type { Outbound } from '../contracts/plugin.ts'
 import type { StoredRequest } from '../contracts/storage.ts'
 import { recordFields, recordText } from '../core/capture.ts'
 import type { Outcome } from '../core/settle.ts'
+import { canonicalHeaders, type Compatible } from '../core/webhookx.ts'
 import type { StoredEvent } from '../schema/event.ts'
 
 /** Makes the record of a request and its answer: texts cut at `captureBytes`, the values of `redactHeaders` left out. */
 export class OutcomeRecorder {
   readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
   readonly #captureBytes: number
+  readonly #compatible: Compatible | undefined
 
-  constructor({ captureBytes, redactHeaders }: { captureBytes: number; redactHeaders: readonly string[] }) {
+  constructor(
+    { captureBytes, redactHeaders }: { captureBytes: number; redactHeaders: readonly string[] },
+    compatible?: Compatible,
+  ) {
+    this.#compatible = compatible
     this.#headers = { maxBytes: captureBytes, redact: new Set(redactHeaders.map((name) => name.toLowerCase())) }
     this.#captureBytes = captureBytes
   }
@@ -35,10 +41,11 @@ export class OutcomeRecorder {
   /** The body is not recorded a second time when the data of the event was sent unchanged (`fromEvent`). */
   #requestOf({ method, url, headers, body }: Outbound, event: StoredEvent): StoredRequest {
     const fromEvent = body !== null && body === event.data
+    const recorded = recordFields(headers, this.#headers)
     return {
       method,
       url,
-      headers: recordFields(headers, this.#headers),
+      headers: this.#compatible === 'webhookx' ? canonicalHeaders(recorded) : recorded,
       body: fromEvent || body === null ? null : recordText(body, this.#captureBytes),
       fromEvent,
     }

@@ -22,7 +22,7 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
       const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
       if (!added) throw notFound()
       ctx.enqueued([jobOf(workspaceId, attempt)])
-      return shownAttempt(openAttempt(attempt), ctx.clock.now())
+      return shownAttempt(openAttempt(attempt), ctx.clock.now(), ctx.settings.compatible)
     },
   }
 }

@@ -24,7 +24,7 @@ export class AttemptSender {
   constructor(ctx: Context) {
     this.#ctx = ctx
     this.#send = senderOf(ctx.http)
-    this.#recorder = new OutcomeRecorder(ctx.settings.deliver)
+    this.#recorder = new OutcomeRecorder(ctx.settings.deliver, ctx.settings.compatible)
   }
 
   /** See `Deliver`. */

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Platform } from '../contracts/platform.ts'
+import { withResponseKept } from '../core/webhookx.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
 import { type Source, type SourceInput, sourceInput } from '../schema/source.ts'
@@ -11,7 +12,9 @@ export function sourceService(ctx: Context): ResourceService<Source, SourceInput
     noun: 'sources',
     collection: ctx.storage.sources,
     parameters: listParameters.sources,
-    describe(input, existing): Described<Source> {
+    describe(given, existing): Described<Source> {
+      const keepsResponse = existing !== null && ctx.settings.compatible === 'webhookx'
+      const input = keepsResponse ? withResponseKept(given, existing) : given
       const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(sourceInput, input)
       return { id, fields: { ...fields, config: withPath(fields.config, existing, ctx.platform) } }
     },

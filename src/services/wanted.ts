@@ -23,7 +23,10 @@ type Entry = NonNullable<Document['endpoints'] | Document['sources']>[number]
 type PluginEntry = Entry['plugins'][number]
 interface Place {
   readonly workspaceId: string
+  readonly noun: 'endpoints' | 'sources'
   readonly ownerKey: 'endpoint_id' | 'source_id'
+  /** One sentence for each entry that was left out. */
+  readonly warnings: string[]
 }
 /** Plugins of an owner by their name, which is their identity there. */
 type Owned = ReadonlyMap<string, Plugin>
@@ -35,18 +38,20 @@ const repeatedItem = 'duplicate items found'
 
 /**
  * The state that a parsed document describes: rows that entries mean, with the paths and secrets that were generated
- * for them kept. @throws PosthornError `validation` with every reason at its place.
+ * for them kept. `warnings` tells which entries were left out. @throws PosthornError `validation` with every reason at
+ * its place.
  */
 export async function wantedConfiguration(
   ctx: Context,
   current: Configuration,
   document: Document,
-): Promise<WantedConfiguration> {
+): Promise<WantedConfiguration & { readonly warnings: readonly string[] }> {
   const plugins = pluginsByOwner(current)
-  const workspaceId = current.workspace.id
+  const warnings: string[] = []
+  const shared = { workspaceId: current.workspace.id, warnings }
   const endpoints = await wantedOwners(
     ctx,
-    { workspaceId, ownerKey: 'endpoint_id' },
+    { ...shared, noun: 'endpoints', ownerKey: 'endpoint_id' },
     current.endpoints,
     document.endpoints,
     plugins,
@@ -55,7 +60,7 @@ export async function wantedConfiguration(
   )
   const sources = await wantedOwners(
     ctx,
-    { workspaceId, ownerKey: 'source_id' },
+    { ...shared, noun: 'sources', ownerKey: 'source_id' },
     current.sources,
     document.sources,
     plugins,
@@ -67,7 +72,11 @@ export async function wantedConfiguration(
       ...(sources.problems && { sources: sources.problems }),
     })
   }
-  return { endpoints: endpoints.wanted && (await signed(ctx, endpoints.wanted, plugins)), sources: sources.wanted }
+  return {
+    endpoints: endpoints.wanted && (await signed(ctx, endpoints.wanted, plugins)),
+    sources: sources.wanted,
+    warnings,
+  }
 }
 
 export function pluginsByOwner(current: Configuration): ReadonlyMap<string, Owned> {
@@ -113,7 +122,8 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
   const problems: FieldError[] = []
   for (const [i, entry] of entries.entries()) {
     const existing = meant[i] ?? null
-    const own = await wantedPlugins(ctx, place, entry.plugins, existing && plugins.get(existing.id))
+    const at = `${place.noun}[${i}]`
+    const own = await wantedPlugins(ctx, { ...place, at }, entry.plugins, existing && plugins.get(existing.id))
     const refused = problemsOf(entry, existing)
     if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
     else if ('problems' in own || refused !== null) {
@@ -125,7 +135,7 @@ async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends En
 
 async function wantedPlugins(
   ctx: Context,
-  place: Place,
+  place: Place & { readonly at: string },
   entries: readonly PluginEntry[],
   owned: Owned | null | undefined,
 ): Promise<Checked<WantedPlugin[]>> {
@@ -134,6 +144,13 @@ async function wantedPlugins(
   const names = new Set<string>()
   for (const [i, entry] of entries.entries()) {
     const existing = owned?.get(entry.name) ?? null
+    if (isLeftOut(ctx, entry)) {
+      place.warnings.push(`${place.at}.plugins[${i}]: ${unknownName(entry.name)}, left out since it is disabled`)
+      // A row that another process made, which knows the kind, stays for that process.
+      if (existing !== null && !names.has(entry.name)) value.push(disabled(existing))
+      names.add(entry.name)
+      continue
+    }
     const checked = names.has(entry.name)
       ? { problems: { name: repeatedItem } }
       : await wantedPlugin(ctx, place, entry, existing)
@@ -142,6 +159,16 @@ async function wantedPlugins(
     else value.push(checked.value)
   }
   return problems.length === 0 ? { value } : { problems: { plugins: problems } }
+}
+
+/** A plugin that does nothing and that this process does not know, such as `wasm` of WebhookX, is no reason to refuse a document. */
+function isLeftOut({ plugins }: Context, { name, enabled }: PluginEntry): boolean {
+  return !enabled && name !== '' && plugins.get(name) === undefined
+}
+
+function disabled(existing: Plugin): WantedPlugin {
+  const { name, config, metadata } = existing
+  return { id: null, existing, fields: { name, enabled: false, config, metadata } }
 }
 
 async function wantedPlugin(

@@ -232,7 +232,6 @@ describe('a sync that is refused', () => {
       },
     ],
     ['an unknown key', { endpoint: [] }, { endpoint: 'property is unsupported' }],
-    ['null for a kind', { endpoints: null }, { endpoints: 'Value is not nullable' }],
     ['an object for a kind', { endpoints: {} }, { endpoints: 'value must be an array' }],
   ])('%s', async (_, document, fields) => {
     const { sync, call } = config()
@@ -353,10 +352,10 @@ describe('YAML', () => {
     ['a: *nowhere', 'malformed yaml content: Unresolved alias'],
     ['? [a]\n: b', 'malformed yaml content: keys must be plain values'],
     ['a: &a [*a]', 'malformed yaml content: '],
-    ['', 'Value is not nullable'],
-    ['# nothing', 'Value is not nullable'],
-    ['just text', 'value must be an object'],
-    ['- a', 'value must be an object'],
+    ['', 'malformed yaml content: the document is no mapping'],
+    ['# nothing', 'malformed yaml content: the document is no mapping'],
+    ['just text', 'malformed yaml content: the document is no mapping'],
+    ['- a', 'malformed yaml content: the document is no mapping'],
   ])('%j is refused', async (text, message) => {
     const { sync } = config()
     const answer = await sync(text, '', yaml)

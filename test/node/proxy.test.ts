@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer } from 'node:http'
-import { createServer as createHttpsServer } from 'node:https'
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https'
 import { connect } from 'node:net'
+import type { TLSSocket } from 'node:tls'
 
 import { describe, expect, test } from 'vitest'
 
+import type { GuardedOptions } from '../../adapters/node/http-client.ts'
+import { createPosthorn } from '../../adapters/node/index.ts'
 import type { Resolve } from '../../adapters/node/lookup.ts'
+import { createPosthorn as portable } from '../../src/index.ts'
 import { client } from './client.ts'
 import { listen, rawReceiver, receiver } from './receiver.ts'
 
@@ -98,6 +102,105 @@ describe('through a proxy', () => {
       kind: 'error',
       message: 'connect ECONNREFUSED 127.0.0.1:1',
       unreachable: true,
+    })
+  })
+
+  describe('that speaks TLS', () => {
+    /** Such a proxy, which may ask for a client certificate. Answers the names on the certificates that it was shown. */
+    async function secureProxy(options: ServerOptions = {}) {
+      const shown: unknown[] = []
+      const server = createHttpsServer({ cert: pem('receiver.pem'), key: pem('receiver.key'), ...options })
+      server.on('connect', (request, socket) => {
+        shown.push((socket as TLSSocket).getPeerCertificate().subject?.CN)
+        const upstream = connect(Number(/:(\d+)$/.exec(request.url!)![1]), '127.0.0.1', () => {
+          socket.write('HTTP/1.1 200 OK\r\n\r\n')
+          upstream.pipe(socket).pipe(upstream)
+        })
+        upstream.on('error', () => socket.destroy())
+        socket.on('error', () => upstream.destroy())
+      })
+      return { url: `https://127.0.0.1:${await listen(server)}`, shown }
+    }
+    const ca = pem('ca.pem')
+
+    test('is trusted by its own authority, whatever receivers are trusted by', async () => {
+      const { port } = await receiver((_request, response) => void response.end('through'))
+      const { url } = await secureProxy()
+      const through = (proxy: GuardedOptions['proxy']) =>
+        client({ proxy: proxy!, resolve }).send(`http://hook.test:${port}/`)
+      expect(await through({ url, tls: { ca } })).toMatchObject({ kind: 'response', body: 'through' })
+      expect(await through({ url, tls: { ca: [ca] } })).toMatchObject({ kind: 'response' })
+      for (const proxy of [url, { url }, { url, tls: {} }]) {
+        expect(await through(proxy)).toMatchObject({
+          kind: 'error',
+          message: expect.stringMatching(/unable to verify|self.signed/),
+          unreachable: true,
+        })
+      }
+      const ofReceivers = client({ proxy: url, tls: { ca }, resolve })
+      expect(await ofReceivers.send(`http://hook.test:${port}/`)).toMatchObject({ kind: 'error' })
+    })
+
+    test('is not verified with rejectUnauthorized: false, and receivers still are', async () => {
+      const { port } = await receiver((_request, response) => void response.end('through'))
+      const { url } = await secureProxy({ cert: pem('expired.pem'), key: pem('expired.key') })
+      const proxy = { url, tls: { rejectUnauthorized: false } }
+      expect(await client({ proxy, resolve }).send(`http://hook.test:${port}/`)).toMatchObject({ body: 'through' })
+      const strict = client({ proxy: { url, tls: { ca, rejectUnauthorized: true } }, resolve })
+      expect(await strict.send(`http://hook.test:${port}/`)).toMatchObject({ message: 'certificate has expired' })
+      const server = createHttpsServer({ cert: pem('receiver.pem'), key: pem('receiver.key') })
+      const secure = await listen(server)
+      expect(await client({ proxy, resolve }).send(`https://hook.test:${secure}/`)).toMatchObject({
+        kind: 'error',
+        message: expect.stringMatching(/unable to verify|self.signed/),
+      })
+    })
+
+    test('is shown a client certificate', async () => {
+      const { port } = await receiver((_request, response) => void response.end())
+      const { url, shown } = await secureProxy({ ca, requestCert: true, rejectUnauthorized: true })
+      const key = pem('client.key')
+      const known = client({ proxy: { url, tls: { ca, cert: pem('client.pem'), key } }, resolve })
+      expect(await known.send(`http://hook.test:${port}/`)).toMatchObject({ kind: 'response' })
+      expect(shown).toEqual(['client'])
+      const unknown = client({ proxy: { url, tls: { ca } }, resolve })
+      expect(await unknown.send(`http://hook.test:${port}/`)).toMatchObject({ kind: 'error' })
+    })
+
+    test('needs settings that can be used: what is wrong is told at once, without the key', () => {
+      const url = 'https://127.0.0.1:1'
+      const message = 'proxy: tls: ca, cert and key must be certificates and a key in PEM that fit'
+      for (const tls of [{ ca: 'x', cert: pem('client.pem'), key: 'secret' }, { cert: 'x' }, { key: 'secret' }]) {
+        expect(() => client({ proxy: { url, tls } })).toThrow(message)
+      }
+      expect(() => client({ proxy: { url: 'http://127.0.0.1:1', tls: {} } })).toThrow(
+        'proxy: tls is for a proxy whose url is https',
+      )
+    })
+
+    test('is an option of deliveries', async () => {
+      const { port } = await receiver((_request, response) => void response.end('through'))
+      const { url, shown } = await secureProxy()
+      const posthorn = createPosthorn({ deliver: { allow: ['@loopback'], proxy: { url, tls: { ca } } } })
+      const request = { url: `http://127.0.0.1:${port}/` }
+      const { id } = await posthorn.endpoints.create('default', { request })
+      expect((await posthorn.endpoints.test('default', id)).response).toMatchObject({ status: 200, body: 'through' })
+      expect(shown).toHaveLength(1)
+      const fields = (proxy: unknown) => {
+        try {
+          createPosthorn({ deliver: { proxy: proxy as string } })
+        } catch (error) {
+          return (error as Error).message
+        }
+        return null
+      }
+      const place = 'createPosthorn: {"deliver":{"proxy":'
+      expect(fields('socks5://user:secret@x')).toBe(`${place}"value must be an http or https URL"}}`)
+      expect(fields({ url, tls: { ca: 5, pfx: 'x' } })).toBe(
+        `${place}{"tls":{"ca":"value must be a string","pfx":"property is unsupported"}}}}`,
+      )
+      expect(fields({ url, tls: { cert: 'secret' } })).toMatch(/^proxy: tls: ca, cert and key must be/)
+      expect(() => portable({ deliver: { proxy: url } })).toThrow('proxy: not available on this runtime')
     })
   })
 

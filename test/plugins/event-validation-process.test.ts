@@ -33,9 +33,9 @@ describe('event-validation in a process', () => {
     const sources = await Promise.all(['string', 'integer', 'null'].map((type) => source({ type })))
     for (let round = 0; round < 3; round++) {
       expect(await Promise.all(sources.map((send) => send(5)))).toEqual([
-        [': value must be string'],
+        ["at '': value must be string"],
         [],
-        [': value must be null'],
+        ["at '': value must be null"],
       ])
     }
   })
@@ -44,7 +44,9 @@ describe('event-validation in a process', () => {
     const send = await source({
       anyOf: [...Array.from({ length: 2000 }, (_, i) => ({ const: { a: i } })), { type: 'integer' }],
     })
-    expect(await send({ ['k'.repeat(900_000)]: 1 })).toEqual([': the schema asks for too much work on this document'])
+    expect(await send({ ['k'.repeat(900_000)]: 1 })).toEqual([
+      "at '': the schema asks for too much work on this document",
+    ])
     expect(await send(`${'['.repeat(400_000)}${']'.repeat(400_000)}`)).toHaveLength(1)
     expect(await send(5)).toEqual([])
   })
@@ -52,7 +54,7 @@ describe('event-validation in a process', () => {
   test('a text is a pattern by its syntax, whatever it would take to compile', async () => {
     const send = await source({ items: { format: 'regex' } })
     expect(await send(['(a)\\1', '(?=x)', '(', '\\p{L}{1000}'])).toEqual([
-      '/2: value doesn\'t match the format "regex"',
+      `at '2': value doesn't match the format "regex"`,
     ])
     expect(await send(Array.from({ length: 15_000 }, (_, i) => `\\p{L}{100}${i}`))).toHaveLength(1)
   })

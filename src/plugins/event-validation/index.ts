@@ -11,7 +11,7 @@ import { runnerOf } from '../pool/shared.ts'
 import { unavailable } from '../unavailable.ts'
 import type { Schemas } from './judge.ts'
 import { ownThreadRunner, processRunner, type Runner } from './runner.ts'
-import { versions } from './schema.ts'
+import { reasonAt, versions } from './schema.ts'
 
 export interface EventValidationConfig extends Schemas {
   /** Whether a refusal tells its reasons. */
@@ -55,9 +55,9 @@ export function eventValidation(): PluginKind<EventValidationConfig> {
         const whose = { script: {}, tenant: { workspace: workspaceId, owner: '' } }
         let leftMs = makingMs
         const problemOf = async (schema: string) => {
-          if (leftMs <= 0) return 'could not be read: the schemas together take more than a second'
+          if (leftMs <= 0) return reasonAt([], 'could not be read: the schemas together take more than a second')
           const reading = await runner.problemOf(whose, schema, version, leftMs)
-          if (reading === 'busy') return 'could not be checked: too many schemas are read'
+          if (reading === 'busy') return reasonAt([], 'could not be checked: too many schemas are read')
           leftMs -= reading.tookMs
           return reading.problem
         }

@@ -1,7 +1,7 @@
 import { jsonSchemaOfOpenApi } from '../../core/openapi-schema.ts'
 import { metaSchemas } from './meta/index.ts'
 import type { PatternCompiler } from './pattern.ts'
-import { dialects, isDocument, isSchema, type Schema, type Version } from './schema.ts'
+import { dialects, isDocument, isSchema, reasonAt, type Schema, type Version } from './schema.ts'
 import { readSchema, type Validator } from './validator.ts'
 
 export interface Schemas {
@@ -13,7 +13,7 @@ export interface Schemas {
 }
 
 export interface Judge {
-  /** Why a schema is refused: `<json pointer>: <reason>`, or null. */
+  /** Why a schema is refused: `at '<place>': <reason>`, or null. */
   problemOf(schema: string, version: Version): string | null
   /**
    * Why the event that a request body is does not conform; nothing when it does, or has no schema, or the body is no
@@ -88,10 +88,10 @@ export function makeJudge(patterns: PatternCompiler): Judge {
         const schema: unknown = JSON.parse(text)
         const [reason] = metaOf(version)(schema, true)
         if (reason !== undefined) return reason
-        return isSchema(schema) ? (make(text, version).problems[0] ?? null) : ': value must be a schema'
+        return isSchema(schema) ? (make(text, version).problems[0] ?? null) : reasonAt([], 'value must be a schema')
       } catch (thrown) {
         if (!(thrown instanceof RangeError)) throw thrown // what is very deep
-        return ': the schema cannot be used: it is too large or too deep'
+        return reasonAt([], 'the schema cannot be used: it is too large or too deep')
       }
     },
 

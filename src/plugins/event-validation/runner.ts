@@ -5,7 +5,7 @@ import { type Call, makePool, type Outcome, type Tenant } from '../pool/pool.ts'
 import type { Judge, Schemas } from './judge.ts'
 import type { Question } from './program.ts'
 import program from './program.ts?text'
-import type { Version } from './schema.ts'
+import { reasonAt, type Version } from './schema.ts'
 
 /** Whose work it is. Work beyond the limits is remembered by the identity of `script`. */
 export interface Runs {
@@ -41,7 +41,7 @@ export interface Runner {
 
 const heapBytes = 96 * 1024 * 1024 // 64 MiB for one document, the rest for what is held
 const script: ThreadScript = { text: program, modules: ['re2js'], heapBytes }
-const tooMuch = ': the schema asks for too much work on this document'
+const tooMuch = reasonAt([], 'the schema asks for too much work on this document')
 
 /** In processes, killed after `timeMs`, 1000 by default. */
 export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
@@ -61,7 +61,7 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'busy') return 'busy'
       const what = outcome.kind === 'time' ? 'time' : 'memory'
-      return { problem: `: the schema cannot be used: it takes too much ${what}`, tookMs: mostMs }
+      return { problem: reasonAt([], `the schema cannot be used: it takes too much ${what}`), tookMs: mostMs }
     },
     async reasons(whose, body, { number, schemas }, wantsReasons) {
       const question: Question = { kind: 'reasons', body, number, schemas: null, wantsReasons }

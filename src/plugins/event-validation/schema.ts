@@ -63,8 +63,13 @@ export function* subschemas(schema: Document): Generator<readonly [path: readonl
 
 const mostOfPointer = 1000
 
+/** A reason with its place, a JSON pointer without its first slash: `at 'order/amount': ...`, `at '': ...` for the root. */
+export function reasonAt(path: readonly (string | number)[], reason: string): string {
+  return `at '${pointerOf(path).slice(1)}': ${reason}`
+}
+
 /** A JSON pointer (RFC 6901), cut where it is very long. */
-export function pointerOf(path: readonly (string | number)[]): string {
+function pointerOf(path: readonly (string | number)[]): string {
   let pointer = ''
   for (const step of path) {
     pointer += `/${String(step).slice(0, mostOfPointer).replaceAll('~', '~0').replaceAll('/', '~1')}`

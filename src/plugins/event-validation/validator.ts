@@ -4,10 +4,10 @@ import { textFormats } from './format.ts'
 import { makeLibrary } from './library.ts'
 import { beginMaking, tooMuch } from './making.ts'
 import type { PatternCompiler } from './pattern.ts'
-import { type Dialect, type Document, pointerOf, type Schema } from './schema.ts'
+import { type Dialect, type Document, reasonAt, type Schema } from './schema.ts'
 import { beginWork, TooMuchWork, type Work } from './work.ts'
 
-/** Answers the reasons why a document does not conform, `<json pointer>: <reason>` each; none when it does. */
+/** Answers the reasons why a document does not conform, `at '<place>': <reason>` each; none when it does. */
 export type Validator = (document: unknown, wantsReasons?: boolean) => readonly string[]
 
 /** Where a schema without an id of its own stands. */
@@ -38,19 +38,19 @@ export function readSchema(
   } catch (thrown) {
     if (!isTooMuch(thrown)) throw thrown
     const { message } = tooMuch(making)
-    return { problems: [`: ${message}`], validate: () => [`: ${message}`], steps }
+    return { problems: [reasonAt([], message)], validate: () => [reasonAt([], message)], steps }
   }
 
   return {
     steps: steps - making.steps,
-    problems: problems.map(({ path, reason }) => `${pointerOf(path)}: ${reason}`),
+    problems: problems.map(({ path, reason }) => reasonAt(path, reason)),
     validate(document, wantsReasons = false) {
       const work = beginWork(wantsReasons)
       try {
         return check(document, work) ? [] : reasonsOf(work)
       } catch (thrown) {
         if (!isTooMuch(thrown)) throw thrown
-        return [`: ${new TooMuchWork().message}`]
+        return [reasonAt([], new TooMuchWork().message)]
       }
     },
   }
@@ -62,6 +62,6 @@ function isTooMuch(thrown: unknown): boolean {
 }
 
 function reasonsOf({ reasons }: Work): readonly string[] {
-  const told = (reasons ?? []).map(({ path, reason }) => `${pointerOf(path)}: ${reason}`)
-  return told.length > 0 ? told : [': value is not allowed']
+  const told = (reasons ?? []).map(({ path, reason }) => reasonAt(path, reason))
+  return told.length > 0 ? told : [reasonAt([], 'value is not allowed')]
 }
