@@ -3,6 +3,7 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
+import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -25,12 +26,13 @@ local function judge(i, attempts)
   local workspace, revision, id, row, data, unique = unpack(ARGV, i, i + 5)
   local room = roomOf(workspace)
   if not room then return 'stale' end
-  local key = tag .. ':event:' .. id
+  local name = nameOfEvent(id)
+  local key = tag .. ':event:' .. name
   local there = redis.call('HMGET', key, 'room', 'row', 'data')
   if there[1] == room and there[2] == row and there[3] == data then return 'stored' end
   local seen = unique == 'unique' and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6])
   if seen then
-    return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. seen, 'row', 'data'))
+    return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. nameIn(seen), 'row', 'data'))
   end
   if there[1] then return 'id_taken' end
   if redis.call('HGET', tag .. ':room:' .. room, 'revision') ~= revision then return 'stale' end
@@ -43,10 +45,10 @@ local function judge(i, attempts)
   redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
   if unique == 'unique' then
     redis.call('HSET', key, 'unique_id', ARGV[i + 6])
-    redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], id)
+    redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
-  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], id) end
-  for _, attempt in ipairs(attempts) do addAttempt(room, id, attempt, ARGV[1] == '1' and touched, workspace) end
+  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
+  for _, attempt in ipairs(attempts) do addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace) end
   return 'stored'
 end
 local reply, i = {}, 2
@@ -67,22 +69,38 @@ return reply`,
 /** ARGV: workspace, id. Answers row and data, or nothing. */
 const get = script(
   `${attemptFunctions}
-local event = redis.call('HMGET', tag .. ':event:' .. ARGV[2], 'room', 'row', 'data')
+local event = redis.call('HMGET', tag .. ':event:' .. nameOfEvent(ARGV[2]), 'room', 'row', 'data')
 if not event[1] or event[1] ~= roomOf(ARGV[1]) then return {} end
 return { event[2], event[3] }`,
   { again: true },
 )
 
+/** ARGV: workspace, unique_id. Answers the row of the event, or nothing. */
+const byUniqueId = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[2])
+local row = event and redis.call('HGET', tag .. ':event:' .. nameIn(event), 'row')
+return { row or nil }`,
+  { again: true },
+)
+
+/** ARGV: id. Answers the data, or nothing. */
+const dataOf = script(
+  `${attemptFunctions}
+return { redis.call('HGET', tag .. ':event:' .. nameOfEvent(ARGV[1]), 'data') or nil }`,
+  { again: true },
+)
+
 export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
   const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<Row>> => {
-    const room = await roomOf(connection, tag, workspaceId)
     const { event_type, unique_id, created_at, ingested_at } = query
     const wanted = (row: Row) => (isEventListed(row, query) ? row : null)
     if (unique_id !== undefined) {
-      const id = await connection.send('HGET', [`${tag}:room:${room}:unique-ids`, unique_id], true)
-      const json = typeof id === 'string' ? await connection.send('HGET', [`${tag}:event:${id}`, 'row'], true) : null
-      return listOf(typeof json === 'string' ? wanted(JSON.parse(json) as Row) : null) // written by ingest
+      const [json] = await run(connection, byUniqueId, tag, [workspaceId, unique_id])
+      return listOf(json === undefined ? null : wanted(JSON.parse(json) as Row)) // written by ingest
     }
+    const room = await roomOf(connection, tag, workspaceId)
     return listing<Row>(connection, tag, {
       index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
       where: whereIn('created', created_at),
@@ -114,7 +132,11 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
     async list(workspaceId, query) {
       const page = await pageOf(await candidates(workspaceId, query), query, ({ bytes }) => bytes)
       const data = await Promise.all(
-        page.rows.map(({ id }) => connection.send('HGET', [`${tag}:event:${id}`, 'data'], true)),
+        page.rows.map(async ({ id }) =>
+          hasPlainName(id)
+            ? connection.send('HGET', [`${tag}:event:${id}`, 'data'], true)
+            : (await run(connection, dataOf, tag, [id]))[0],
+        ),
       )
       // An event purged between the two reads is left out.
       const rows = page.rows.flatMap(({ bytes: _, ...event }, i) => {

@@ -79,7 +79,7 @@ for i = 2, #ARGV, 19 do
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
   elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      addAttempt(room, event, attemptAt(i + 13), enqueue and touched, workspace)
+      addAttempt(room, nameIn(event), attemptAt(i + 13), enqueue and touched, workspace)
     end
     redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
     local index = tag .. ':room:' .. room .. ':attempts'
@@ -88,7 +88,7 @@ for i = 2, #ARGV, 19 do
     if undelivered ~= '' then redis.call('ZADD', index .. ':undelivered', 0, id) end
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
-    noLongerOpen(event)
+    noLongerOpen(nameIn(event))
     if ARGV[i + 9] ~= '' then tally(math.floor(tonumber(at) / 60000), ARGV[i + 9], status == 'FAILED') end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
   end
