@@ -1,6 +1,6 @@
-import type { Inbox, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
 import type { Access, KeptMessage, State } from './state.ts'
-import { add, first, remove } from './sorted.ts'
+import { add, first, noTime, remove } from './sorted.ts'
 
 /** The most buried messages that are kept for a look. */
 const deadKept = 1000
@@ -15,12 +15,14 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
     put: (messages) =>
       access.write((state) => {
         const { inbox } = state
-        for (const message of messages) {
-          if (inbox.messages.has(message.id) || inbox.dead.has(message.id)) continue
+        return messages.map((message): PutAnswer => {
+          if (!Number.isFinite(message.received_at)) return { kind: 'rejected', cause: noTime() }
+          if (inbox.messages.has(message.id) || inbox.dead.has(message.id)) return { kind: 'stored' }
           inbox.messages.set(message.id, { message: { ...message }, token: null, heldUntil: 0, tries: 0 })
           add(inbox.waiting, [message.received_at, message.id])
           state.news.messages = true
-        }
+          return { kind: 'stored' }
+        })
       }),
 
     take: ({ limit, maxBytes, leaseMs, now }) =>

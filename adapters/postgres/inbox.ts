@@ -1,6 +1,7 @@
-import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
+import { isRefusal } from './errors.ts'
 import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Announce, Ear } from './wake.ts'
@@ -13,19 +14,33 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
     join jsonb_to_recordset(${json(taken.map(({ id, token }) => ({ id, token })))}::text::jsonb)
       as h (id text collate "C", token text) on h.id = m.id and h.token = m.token
     order by m.id for update of m`
+  const insert = (messages: readonly Message[]) =>
+    run(sql`
+    insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
+    select id, workspace_id, event_type, data, unique_id, trace, received_at
+    from jsonb_to_recordset(${json(messages.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
+      as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
+    where not exists (select from ${t.dead_messages} d where d.id = m.id)
+    order by id
+    on conflict do nothing`)
+  /** Where the engine refuses a batch, it is halved until the message at fault stands alone. */
+  const store = async (messages: readonly Message[]): Promise<readonly PutAnswer[]> => {
+    try {
+      await insert(messages)
+      return messages.map(() => ({ kind: 'stored' }))
+    } catch (cause) {
+      if (db.bound || !isRefusal(cause)) throw cause
+      if (messages.length === 1) return [{ kind: 'rejected', cause }]
+      const half = messages.length >> 1
+      return [...(await store(messages.slice(0, half))), ...(await store(messages.slice(half)))]
+    }
+  }
   return {
     async put(messages) {
-      if (messages.length === 0) return
-      const rows: readonly Message[] = messages
-      await run(sql`
-        insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
-        select id, workspace_id, event_type, data, unique_id, trace, received_at
-        from jsonb_to_recordset(${json(rows.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
-          as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
-        where not exists (select from ${t.dead_messages} d where d.id = m.id)
-        order by id
-        on conflict do nothing`)
+      if (messages.length === 0) return []
+      const answers = await store(messages)
       await announce('messages')
+      return answers
     },
 
     async take({ limit, maxBytes, leaseMs, now }) {

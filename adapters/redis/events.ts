@@ -1,5 +1,6 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry, NewAttempt } from '../../src/contracts/storage.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
+import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
@@ -17,11 +18,35 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
  * created_at, trace or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
- * Answers of each entry its kind, then row and data of the event that was there; of a rejected one the attempt's id.
+ * Answers of each entry its kind, then row and data of the event that was there; of a rejected one why.
  */
 const ingest = script(
-  `${attemptFunctions}
-local touched = {}
+  `${aloneFunctions}${attemptFunctions}
+local touched, begun = {}, nil
+
+-- Removes what was written of an event, whatever of it is there.
+local function undo(i, attempts)
+  if not begun then return end
+  local room, name, key = begun.room, begun.name, tag .. ':event:' .. begun.name
+  local index = tag .. ':room:' .. room .. ':attempts'
+  for _, attempt in ipairs(attempts) do
+    local id, endpoint = attempt.id, attempt.endpoint
+    redis.pcall('DEL', tag .. ':attempt:' .. id)
+    for _, each in ipairs({ index, index .. ':endpoint:' .. endpoint, index .. ':status:OPEN', tag .. ':open' }) do
+      redis.pcall('ZREM', each, id)
+    end
+    redis.pcall('ZREM', key .. ':attempts', id)
+    redis.pcall('HDEL', queue .. 'jobs', id)
+    -- A group that cannot be read cannot be filed anew.
+    if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
+  end
+  redis.pcall('DEL', key)
+  redis.pcall('ZREM', tag .. ':idle', name)
+  redis.pcall('ZREM', tag .. ':room:' .. room .. ':events', ARGV[i + 2])
+  redis.pcall('ZREM', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], ARGV[i + 2])
+  if ARGV[i + 5] == 'unique' then redis.pcall('HDEL', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6]) end
+end
+
 local function judge(i, attempts)
   local workspace, revision, id, row, data, unique = unpack(ARGV, i, i + 5)
   local room = roomOf(workspace)
@@ -37,8 +62,13 @@ local function judge(i, attempts)
   if there[1] then return 'id_taken' end
   if redis.call('HGET', tag .. ':room:' .. room, 'revision') ~= revision then return 'stale' end
   for _, attempt in ipairs(attempts) do
-    if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then return 'rejected', attempt.id end
+    if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then
+      return 'rejected', 'attempt id ' .. attempt.id .. ' is taken'
+    end
+    if not (isTime(attempt.due) and isTime(attempt.created)) then return 'rejected', 'a time is not a number' end
   end
+  if not isTime(ARGV[i + 8]) then return 'rejected', 'a time is not a number' end
+  begun = { room = room, name = name }
   redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
   if ARGV[i + 9] ~= '' then redis.call('HSET', key, 'trace', ARGV[i + 9]) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
@@ -55,7 +85,12 @@ local reply, i = {}, 2
 while i <= #ARGV do
   local attempts = {}
   for n = 1, tonumber(ARGV[i + 10]) do attempts[n] = attemptAt(i + 6 + n * 5) end
-  local kind, row, data = judge(i, attempts)
+  begun = nil
+  local refused, kind, row, data = alone(judge, i, attempts)
+  if refused then
+    undo(i, attempts)
+    kind, row = 'rejected', refused
+  end
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
@@ -182,7 +217,7 @@ function answerOf([kind, row, data]: readonly string[]): IngestAnswer {
     case 'duplicate':
       return { kind, event: eventOf(row!, data!) }
     case 'rejected':
-      return { kind, cause: new Error(`attempt id ${row} is taken`) }
+      return { kind, cause: refusal(row!) }
     default:
       return { kind: kind as 'stored' | 'id_taken' | 'stale' } // the rest of what the script says
   }

@@ -1,4 +1,5 @@
-import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import { aloneFunctions, refusal } from './alone.ts'
 import { announcer } from './announce.ts'
 import type { Connection } from './client.ts'
 import { putChannel } from './keys.ts'
@@ -60,17 +61,21 @@ local function heldFrom(first)
 end
 `
 
-/** ARGV: id, row, data of each message. */
+/** ARGV: id, row, data of each message. Answers of each why it was refused, or ''. */
 const put = script(
-  `${inboxFunctions}
-for i = 1, #ARGV, 3 do
-  local id = ARGV[i]
+  `${aloneFunctions}${inboxFunctions}
+local function store(id, row, data)
   if redis.call('HEXISTS', inbox .. 'dead', id) == 0 and redis.call('HEXISTS', inbox .. 'messages', id) == 0 then
-    local entry = redis.call('XADD', stream, '*', 'id', id, 'row', ARGV[i + 1], 'data', ARGV[i + 2])
+    local entry = redis.call('XADD', stream, '*', 'id', id, 'row', row, 'data', data)
     redis.call('HSET', inbox .. 'messages', id, entry .. ' 0 -')
   end
 end
-return {}`,
+local reply = {}
+for i = 1, #ARGV, 3 do
+  local refused = alone(store, ARGV[i], ARGV[i + 1], ARGV[i + 2])
+  reply[#reply + 1] = refused or ''
+end
+return reply`,
   { again: true },
 )
 
@@ -184,15 +189,15 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
 
   return {
     async put(messages) {
+      const answers: PutAnswer[] = []
       for (const part of chunks(messages)) {
-        await run(
-          connection,
-          put,
-          tag,
-          part.flatMap(({ data, ...row }) => [row.id, JSON.stringify(row), data]),
-        )
+        const args = part.flatMap(({ data, ...row }) => [row.id, JSON.stringify(row), data])
+        for (const refused of await run(connection, put, tag, args)) {
+          answers.push(refused === '' ? { kind: 'stored' } : { kind: 'rejected', cause: refusal(refused) })
+        }
       }
       if (messages.length > 0) announce()
+      return answers
     },
     async take({ limit, maxBytes, leaseMs, now }) {
       const taken: Taken[] = []

@@ -16,13 +16,16 @@ export interface Taken extends Message {
   readonly tries: number
 }
 
+/** `rejected`: the engine refused this message alone. */
+export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected'; readonly cause: unknown }
+
 /**
  * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. Their order
  * is that of `received_at` or that in which they were put, as the engine can: between processes the two may differ a little.
  */
 export interface Inbox {
-  /** Stores messages; one whose id is there already is left as it is. */
-  put(messages: readonly Message[]): Promise<void>
+  /** Stores messages, and answers message by message. One whose id is there already is left as it is, and 'stored'. */
+  put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
   /**
    * Takes up to `limit` waiting messages, oldest first, as long as their data has at most `maxBytes` bytes of UTF-8
    * together; the first one whatever its size. Those whose hold lapsed wait again. Two callers never hold the same one.

@@ -154,7 +154,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   async function putAside(incoming: Incoming, { configuration, source }: Found): Promise<Response> {
     const id = ctx.newId()
     const trace = ctx.telemetry?.current()
-    await ctx.inbox.put([
+    const [answer] = await ctx.inbox.put([
       {
         ...incoming,
         id,
@@ -163,6 +163,9 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
         ...(trace && { trace }),
       },
     ])
+    if (answer?.kind === 'rejected') {
+      throw new PosthornError('internal', 'the inbox refused the event', { cause: answer.cause })
+    }
     // The id of an event with a unique_id is known only when it is stored: it may have been seen before.
     return accepted(source, incoming.unique_id === null ? id : null)
   }

@@ -136,6 +136,29 @@ export const inboxContract: Contract<Inbox> = [
     ok(taken?.data === data, 'data')
   }),
 
+  promise('whatever a message of a batch holds, those around it are put', async (inbox) => {
+    const nul = 'a\0b'
+    const numbers = [Number.NaN, Infinity, 1e300, 0.5]
+    const odd: readonly Partial<Message>[] = [
+      ...[nul, '"\ud800"'].flatMap((text) => [{ data: text }, { event_type: text }, { unique_id: text }]),
+      ...numbers.map((received_at) => ({ received_at })),
+      { trace: nul },
+      { workspaceId: nul },
+      { id: nul },
+    ]
+    const batch = odd.flatMap((more, n) => [message(`m${100 + n}`, n), message(`odd${100 + n}`, n, more)])
+    const answers = await inbox.put(batch)
+    equal(answers.length, batch.length, 'answers')
+    const stored = batch.filter((_, i) => answers[i]!.kind === 'stored')
+    equal(stored.filter(({ id }) => id.startsWith('m')).length, odd.length, 'messages that nothing is wrong with')
+    equal(await inbox.size(), stored.length, 'size')
+    const taken = await take(inbox)
+    ok(
+      odd.every((_, n) => taken.some(({ id }) => id === `m${100 + n}`)),
+      'and they are taken',
+    )
+  }),
+
   promise('listeners hear of messages until they stop', async (inbox) => {
     if (inbox.onPut === undefined) return
     let heard: () => void = () => {}

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import { attempt, entry, event, made, start } from '../../src/testing/storage/rows.ts'
+import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 import { drive, hostileIds } from '../support/storage-drive.ts'
@@ -73,5 +73,49 @@ describeRedis.each(clients)('storage on Redis through $name', { timeout: 30_000 
         key,
       ).toEqual([1, 0])
     }
+  })
+
+  test('an entry that meets a key of another make is refused alone, and nothing of it is left', async () => {
+    const namespace = freshNamespace()
+    const storage = redis(connected.client, { namespace })
+    const revision = await made(storage, 'w')
+    const key = (name: string) => `{${namespace}}:${name}`
+    const entries = ['a', 'b', 'c', 'd', 'e'].map((id) =>
+      entry('w', revision, event(id, { unique_id: id }), [
+        attempt(`${id}1`, id),
+        attempt(`${id}2`, id, { endpoint_id: id }),
+      ]),
+    )
+    await connected.command('SET', key('event:b'), 'somebody wrote here')
+    await connected.command('SET', key('event:d:attempts'), 'and here')
+    await connected.command('SET', key('queue:group:e'), 'and here')
+    const answers = await storage.events.ingest(entries, { enqueue: true })
+    expect(answers.map(({ kind }) => kind)).toEqual(['stored', 'rejected', 'stored', 'rejected', 'rejected'])
+    expect(answers[1]).toMatchObject({ cause: { message: expect.stringContaining('WRONGTYPE') } })
+    await connected.command('DEL', key('event:b'), key('event:d:attempts'), key('queue:group:e'))
+    const query = { limit: 10, page: 1, after: null, before: null, descending: false, maxBytes: 1 << 20 }
+    expect((await storage.events.list('w', query)).rows.map(({ id }) => id)).toEqual(['a', 'c'])
+    expect((await storage.attempts.list('w', query)).rows.map(({ id }) => id)).toEqual(['a1', 'a2', 'c1', 'c2'])
+    expect((await storage.queue.stats(start)).size).toBe(4)
+    expect(await storage.events.ingest(entries, { enqueue: true })).toEqual(entries.map(() => ({ kind: 'stored' })))
+    expect((await storage.queue.stats(start)).size).toBe(10)
+
+    const settlements = entries.map(({ attempts }) => settlement('w', attempts[0]!))
+    const ended = key(
+      `room:${(await connected.command('HGET', key('workspaces:w'), 'room')) as string}:attempts:undelivered`,
+    )
+    await connected.command('SET', ended, 'and here')
+    const odd = settlements.map((each, i) => (i === 2 ? { ...each, status: 'CANCELED' as const } : each))
+    const settled = await storage.attempts.settle(odd, { enqueue: true })
+    expect(settled.map((each) => each.settled)).toEqual([true, true, false, true, true])
+    expect(settled[2]).toMatchObject({ refused: { message: expect.stringContaining('WRONGTYPE') } })
+  })
+
+  test('a message that meets a key of another make is refused, and the answer says why', async () => {
+    const namespace = freshNamespace()
+    const { inbox } = redis(connected.client, { namespace })
+    await connected.command('SET', `{${namespace}}:inbox:stream`, 'somebody wrote here')
+    const message = { id: 'a', workspaceId: 'w', event_type: 't', data: '1', unique_id: null, received_at: start }
+    expect(await inbox.put([message])).toMatchObject([{ kind: 'rejected' }])
   })
 })
