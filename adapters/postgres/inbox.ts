@@ -26,9 +26,10 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
     select n.name, n.lap, w.step + 1, w.found + n.has_due, n.has_due
     from walk w
     cross join lateral (
-      select c.name, c.lap, case when exists (
-        select from ${t.messages} m where m.workspace_id = c.name and m.held_until <= ${now}::bigint
-      ) then 1 else 0 end as has_due
+      select c.name, c.lap, coalesce((
+        select 1 from ${t.messages} m where m.workspace_id = c.name and m.held_until <= ${now}::bigint
+        order by m.received_at, m.id limit 1
+      ), 0) as has_due
       from (
         (
           select m.workspace_id as name, w.lap from ${t.messages} m
@@ -92,13 +93,16 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
           select id, sum(bytes) over turns as through, row_number() over turns as place
           from due window turns as (order by level, step)
         ),
+        chosen as materialized (
+          select id, place from picked where place <= ${limit}::int and (through <= ${maxBytes}::bigint or place = 1)
+        ),
         taken as (
           update ${t.messages} m
           set held_until = ${now + leaseMs}::bigint, token = (select gen_random_uuid()::text), tries = m.tries + 1
-          from picked p where m.id = p.id and p.place <= ${limit}::int and (p.through <= ${maxBytes}::bigint or p.place = 1)
-          returning m.*, p.place
+          where m.id = any(array(select id from chosen))
+          returning m.*
         )
-        select * from taken order by place`)
+        select t.* from taken t join chosen c on c.id = t.id order by c.place`)
       const taken = rows.map(takenOf)
       last = taken.at(-1)?.workspaceId ?? last
       return taken
