@@ -12,7 +12,7 @@ export type {
 } from './contracts/plugin.ts'
 export type { Clock } from './contracts/clock.ts'
 export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
-export type { Inbox, Message, Taken } from './contracts/inbox.ts'
+export type { Inbox, Message, PutAnswer, Taken } from './contracts/inbox.ts'
 export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue, SlotsInUse } from './contracts/queue.ts'

@@ -13,9 +13,9 @@ import { endedAttempt } from '../../src/core/attempt.ts'
 import { applyPlan, planFor } from './configuration.ts'
 import { inRange, pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
-import { addAttempt, closeAttempt, evict, isSucceeded } from './rows.ts'
+import { addAttempt, closeAttempt, evict, isSucceeded, isTimed } from './rows.ts'
 import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
-import { ascending, type Sorted, sorted } from './sorted.ts'
+import { ascending, noTime, type Sorted, sorted } from './sorted.ts'
 import { count, tallied } from './tallies.ts'
 
 export function memoryAttempts(access: Access, keep: number): Attempts {
@@ -127,6 +127,9 @@ function settle(
   settlement: Settlement,
   { enqueue, isRepeated }: { enqueue: boolean; isRepeated: boolean },
 ): Settled {
+  if (!Number.isFinite(settlement.settled_at) || (settlement.next !== null && !isTimed(settlement.next))) {
+    return { settled: false, disabled: false, refused: noTime() }
+  }
   if (enqueue && settlement.claim !== null) completeJobs(state, [settlement.claim])
   const kept = attemptIn(state, settlement.workspaceId, settlement.attempt.id)
   if (kept === null || isRepeated) return { settled: false, disabled: false }

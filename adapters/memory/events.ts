@@ -1,9 +1,9 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange, pageOf } from './page.ts'
-import { addEvent, evict } from './rows.ts'
+import { addEvent, evict, isTimed } from './rows.ts'
 import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
-import { type Sorted, sorted } from './sorted.ts'
+import { noTime, type Sorted, sorted } from './sorted.ts'
 
 export function memoryEvents(access: Access, keep: number): Events {
   const encoder = new TextEncoder()
@@ -55,6 +55,7 @@ function ingest(
   { enqueue, judged }: { enqueue: boolean; judged: boolean },
 ): IngestAnswer {
   const { workspaceId, revision, event, attempts } = entry
+  if (!Number.isFinite(event.created_at) || !attempts.every(isTimed)) return { kind: 'rejected', cause: noTime() }
   const room = roomOf(state, workspaceId)
   if (room === undefined) return { kind: 'stale' }
   const there = state.events.get(event.id)

@@ -1,6 +1,6 @@
-import type { Inbox, Taken } from '../../src/contracts/inbox.ts'
-import type { Access, KeptMessage, State } from './state.ts'
-import { add, first, remove } from './sorted.ts'
+import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import type { Access, InboxState, KeptMessage, State } from './state.ts'
+import { add, ascending, first, noTime, remove, sorted } from './sorted.ts'
 
 /** The most buried messages that are kept for a look. */
 const deadKept = 1000
@@ -15,36 +15,40 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
     put: (messages) =>
       access.write((state) => {
         const { inbox } = state
-        for (const message of messages) {
-          if (inbox.messages.has(message.id) || inbox.dead.has(message.id)) continue
+        return messages.map((message): PutAnswer => {
+          if (!Number.isFinite(message.received_at)) return { kind: 'rejected', cause: noTime() }
+          if (inbox.messages.has(message.id) || inbox.dead.has(message.id)) return { kind: 'stored' }
           inbox.messages.set(message.id, { message: { ...message }, token: null, heldUntil: 0, tries: 0 })
-          add(inbox.waiting, [message.received_at, message.id])
+          wait(inbox, message)
           state.news.messages = true
-        }
+          return { kind: 'stored' }
+        })
       }),
 
     take: ({ limit, maxBytes, leaseMs, now }) =>
       access.write((state) => {
-        const { held, messages, waiting } = state.inbox
+        const { held, messages } = state.inbox
         for (let next = first(held); next !== undefined && next[0] <= now; next = first(held)) {
           remove(held, next)
-          add(waiting, [messages.get(next[1])!.message.received_at, next[1]])
+          wait(state.inbox, messages.get(next[1])!.message)
         }
         const taken: Taken[] = []
         let bytes = 0
-        while (taken.length < limit) {
-          const id = first(waiting)?.[1]
-          if (id === undefined) break
+        for (const id of inTurns(state.inbox, limit)) {
           const kept = messages.get(id)!
           bytes += encoder.encode(kept.message.data).byteLength
           if (taken.length > 0 && bytes > maxBytes) break
-          remove(waiting, [kept.message.received_at, id])
           kept.token = String(++state.token)
           kept.heldUntil = now + leaseMs
           kept.tries++
-          add(held, [kept.heldUntil, id])
           taken.push({ ...kept.message, token: kept.token, tries: kept.tries })
         }
+        for (const { id } of taken) {
+          const kept = messages.get(id)!
+          leave(state.inbox, kept.message)
+          add(held, [kept.heldUntil, id])
+        }
+        state.inbox.last = taken.at(-1)?.workspaceId ?? state.inbox.last
         return taken
       }),
 
@@ -76,6 +80,45 @@ function takeOut({ inbox }: State, hold: Taken): KeptMessage | null {
   if (kept === undefined || kept.token !== hold.token) return null
   inbox.messages.delete(hold.id)
   remove(inbox.held, [kept.heldUntil, hold.id])
-  remove(inbox.waiting, [kept.message.received_at, hold.id])
+  leave(inbox, kept.message)
   return kept
+}
+
+function wait({ lines, workspaces }: InboxState, { workspaceId, received_at, id }: Message): void {
+  const line = lines.get(workspaceId) ?? sorted()
+  lines.set(workspaceId, line)
+  add(line, [received_at, id])
+  add(workspaces, [0, workspaceId])
+}
+
+function leave({ lines, workspaces }: InboxState, { workspaceId, received_at, id }: Message): void {
+  const line = lines.get(workspaceId)
+  if (line === undefined) return
+  remove(line, [received_at, id])
+  if (line.size > 0) return
+  lines.delete(workspaceId)
+  remove(workspaces, [0, workspaceId])
+}
+
+/** The ids of up to `limit` waiting messages in turns by workspace. No line may change meanwhile. */
+function* inTurns({ lines, workspaces, last }: InboxState, limit: number): Generator<string, void> {
+  const names: string[] = []
+  for (const from of [last, null]) {
+    for (const [, name] of ascending(workspaces, from === null ? null : [0, from])) {
+      if (names.length === limit || (from === null && name > last)) break
+      names.push(name)
+    }
+  }
+  let open = names.map((name) => ascending(lines.get(name)!))
+  for (let left = limit; open.length > 0;) {
+    const rest: typeof open = []
+    for (const line of open) {
+      const next = line.next()
+      if (next.done === true) continue
+      if (left-- === 0) return
+      yield next.value[1]
+      rest.push(line)
+    }
+    open = rest
+  }
 }

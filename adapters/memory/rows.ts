@@ -13,6 +13,11 @@ export function addEvent(state: State, room: Room, { event, attempts, trace }: I
   for (const attempt of attempts) keepOpen(state, kept, attempt, enqueue)
 }
 
+/** Whether the times of an attempt have a place in an order. */
+export function isTimed({ scheduled_at, created_at }: NewAttempt): boolean {
+  return Number.isFinite(scheduled_at) && Number.isFinite(created_at)
+}
+
 /** Adds an open attempt to an event. */
 export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
   if (of.open++ === 0) remove(state.idle, [of.event.created_at, attempt.event_id])

@@ -24,6 +24,9 @@ export function sorted(positions: readonly Position[] = []): Sorted {
   return list
 }
 
+/** Why a row is refused whose time has no place in an order. */
+export const noTime = (): Error => new Error('a time is not a number')
+
 export function compare(a: Position, b: Position): number {
   return a[0] - b[0] || (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0)
 }

@@ -98,7 +98,12 @@ export interface KeptMessage {
 
 export interface InboxState {
   readonly messages: Map<string, KeptMessage>
-  readonly waiting: Sorted
+  /** Messages that wait, by workspace. A line has at least one. */
+  readonly lines: Map<string, Sorted>
+  /** The workspaces that have a line. */
+  readonly workspaces: Sorted
+  /** The workspace that the last take ended with. */
+  last: string
   readonly held: Sorted
   readonly dead: Map<string, { readonly message: Message; readonly reason: string }>
 }
@@ -180,7 +185,7 @@ export function emptyState(): State {
       paused: sorted(),
       held: sorted(),
     },
-    inbox: { messages: new Map(), waiting: sorted(), held: sorted(), dead: new Map() },
+    inbox: { messages: new Map(), lines: new Map(), workspaces: sorted(), last: '', held: sorted(), dead: new Map() },
     news: noNews(),
   }
 }

@@ -46,10 +46,18 @@ export function isRace(error: unknown): boolean {
   return /^2350[35]$/.test(codeOf(causeOf(error)))
 }
 
-/** The engine refuses what one of the values says: bad data (22), a constraint (23), a size (54). */
+/**
+ * Classes of SQLSTATE that one row can cause: bad data (22), a constraint (23, 27, 44), a row twice (21), a trigger of the
+ * host (09, 38, 39, P0), a size (54), a broken page or an internal limit (XX). All others are about the statement, the
+ * session or the server.
+ */
+const stateOfRow = /^(09|21|22|23|27|38|39|44|54|P0|XX)/
+
+/** The engine, or the driver before it, refuses what one of the values says. */
 export function isRefusal(error: unknown): boolean {
-  const away = error instanceof PosthornError && error.code === 'unavailable'
-  return !away && /^(22|23|54)/.test(codeOf(causeOf(error)))
+  if (error instanceof PosthornError && error.code === 'unavailable') return false
+  // A text that is too long to be made (RangeError).
+  return causeOf(error) instanceof RangeError || stateOfRow.test(codeOf(causeOf(error)))
 }
 
 /** No transaction gets an id until old rows are vacuumed. The code is that of a value too large. */

@@ -1,6 +1,7 @@
-import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
+import { isRefusal } from './errors.ts'
 import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Announce, Ear } from './wake.ts'
@@ -13,37 +14,98 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
     join jsonb_to_recordset(${json(taken.map(({ id, token }) => ({ id, token })))}::text::jsonb)
       as h (id text collate "C", token text) on h.id = m.id and h.token = m.token
     order by m.id for update of m`
+  /** The workspace that the last take ended with. */
+  let last = ''
+  /**
+   * The parts of a recursive query that steps through workspaces by the index, however many messages each has: in the order
+   * of their ids, beginning after one of them, until as many have a message to take.
+   */
+  const workspaces = (from: string, limit: number, now: number): Sql => sql`
+    select ${from}::text collate "C" as name, 1 as lap, 0 as step, 0 as found, 0 as has_due
+    union all
+    select n.name, n.lap, w.step + 1, w.found + n.has_due, n.has_due
+    from walk w
+    cross join lateral (
+      select c.name, c.lap, coalesce((
+        select 1 from ${t.messages} m where m.workspace_id = c.name and m.held_until <= ${now}::bigint
+        order by m.received_at, m.id limit 1
+      ), 0) as has_due
+      from (
+        (
+          select m.workspace_id as name, w.lap from ${t.messages} m
+          where m.workspace_id > w.name and (w.lap = 1 or m.workspace_id <= ${from}::text) order by m.workspace_id limit 1
+        )
+        union all
+        (
+          select m.workspace_id, 2 from ${t.messages} m
+          where w.lap = 1 and m.workspace_id <= ${from}::text order by m.workspace_id limit 1
+        )
+      ) c order by c.lap limit 1
+    ) n
+    where w.found < ${limit}::int`
+  const insert = (messages: readonly Message[]) =>
+    run(sql`
+    insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
+    select id, workspace_id, event_type, data, unique_id, trace, received_at
+    from jsonb_to_recordset(${json(messages.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
+      as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
+    where not exists (select from ${t.dead_messages} d where d.id = m.id)
+    order by id
+    on conflict do nothing`)
+  /** Where the engine refuses a batch, it is halved until the message at fault stands alone. */
+  const store = async (messages: readonly Message[]): Promise<readonly PutAnswer[]> => {
+    try {
+      await insert(messages)
+      return messages.map(() => ({ kind: 'stored' }))
+    } catch (cause) {
+      if (db.bound || !isRefusal(cause)) throw cause
+      if (messages.length === 1) return [{ kind: 'rejected', cause }]
+      const half = messages.length >> 1
+      return [...(await store(messages.slice(0, half))), ...(await store(messages.slice(half)))]
+    }
+  }
   return {
     async put(messages) {
-      if (messages.length === 0) return
-      const rows: readonly Message[] = messages
-      await run(sql`
-        insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
-        select id, workspace_id, event_type, data, unique_id, trace, received_at
-        from jsonb_to_recordset(${json(rows.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
-          as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
-        where not exists (select from ${t.dead_messages} d where d.id = m.id)
-        order by id
-        on conflict do nothing`)
+      if (messages.length === 0) return []
+      const answers = await store(messages)
       await announce('messages')
+      return answers
     },
 
     async take({ limit, maxBytes, leaseMs, now }) {
-      // The size of a long text is known without reading it.
       const rows = await run(sql`
-        with due as (
-          select id, received_at, octet_length(data) as bytes from ${t.messages} where held_until <= ${now}::bigint
-          order by received_at, id limit ${limit}::int for update skip locked
+        with recursive walk as (
+          ${workspaces(last, limit, now)}
         ),
-        summed as (select id, bytes, sum(bytes) over (order by received_at, id) as through from due),
+        lines as materialized (select name, step from walk where has_due = 1),
+        due as (
+          select l.name, l.step, d.* from lines l
+          cross join lateral (
+            select w.id, w.bytes, row_number() over (order by w.received_at, w.id) as level from (
+              -- The size of a long text is known without reading it.
+              select m.id, m.received_at, octet_length(m.data) as bytes from ${t.messages} m
+              where m.workspace_id = l.name and m.held_until <= ${now}::bigint order by m.received_at, m.id
+              limit (select least(${limit}::int, ceil(4.0 * ${limit}::int / count(*))) from lines) for update skip locked
+            ) w
+          ) d
+        ),
+        picked as (
+          select id, sum(bytes) over turns as through, row_number() over turns as place
+          from due window turns as (order by level, step)
+        ),
+        chosen as materialized (
+          select id, place from picked where place <= ${limit}::int and (through <= ${maxBytes}::bigint or place = 1)
+        ),
         taken as (
           update ${t.messages} m
           set held_until = ${now + leaseMs}::bigint, token = (select gen_random_uuid()::text), tries = m.tries + 1
-          from summed s where m.id = s.id and (s.through <= ${maxBytes}::bigint or s.through = s.bytes)
+          where m.id = any(array(select id from chosen))
           returning m.*
         )
-        select * from taken order by received_at, id`)
-      return rows.map(takenOf)
+        select t.* from taken t join chosen c on c.id = t.id order by c.place`)
+      const taken = rows.map(takenOf)
+      last = taken.at(-1)?.workspaceId ?? last
+      return taken
     },
 
     async done(taken) {

@@ -78,9 +78,13 @@ async function round(
   entries: readonly IngestEntry[],
   enqueue: boolean,
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
-  let stored: ReadonlySet<unknown>
   try {
-    stored = await store(db, entries, enqueue)
+    const stored = await store(db, entries, enqueue)
+    const rest = entries.filter((entry) => !stored.has(entry.event.id))
+    return [
+      ...entries.filter((entry) => stored.has(entry.event.id)).map((entry) => [entry, { kind: 'stored' }] as const),
+      ...(rest.length === 0 ? [] : await explain(db, rest)),
+    ]
   } catch (cause) {
     if (db.bound || !isRefusal(cause)) throw cause
     if (entries.length === 1) return [[entries[0]!, { kind: 'rejected', cause }]]
@@ -88,11 +92,6 @@ async function round(
     const half = entries.length >> 1
     return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
   }
-  const rest = entries.filter((entry) => !stored.has(entry.event.id))
-  return [
-    ...entries.filter((entry) => stored.has(entry.event.id)).map((entry) => [entry, { kind: 'stored' }] as const),
-    ...(rest.length === 0 ? [] : await explain(db, rest)),
-  ]
 }
 
 /** Stores what nothing stands against, and answers the ids of these events. */

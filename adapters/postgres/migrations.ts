@@ -316,4 +316,15 @@ update $schema.workspaces w set
   pattern_count = (select coalesce(sum(k.patterns), 0) from $schema.endpoints k where k.workspace = w.key);
 `,
   },
+  {
+    version: 6,
+    sql: `
+-- Messages are taken in turns by workspace. Whoever put one in an open transaction may keep this waiting: so it gives up
+-- soon, and is to be tried again.
+set local lock_timeout = '1s';
+create index messages_turn on $schema.messages (workspace_id, received_at, id);
+drop index $schema.messages_order;
+set local lock_timeout to default;
+`,
+  },
 ]

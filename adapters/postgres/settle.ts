@@ -9,7 +9,8 @@ import { nothing, type Sql, sql } from './sql.ts'
 
 /**
  * Closes attempts, each once, with all that follows, in one statement. Where the engine refuses a batch it is halved until
- * the settlement at fault stands alone; that one is written without what was captured, since an outcome is never lost.
+ * the settlement at fault stands alone; that one is written without what was captured, since an outcome is never lost. If
+ * the engine refuses that too, nothing of it is written.
  */
 export async function settle(
   db: Database,
@@ -36,7 +37,10 @@ async function settleInParts(
     if (db.bound || !isRefusal(error)) throw error
     if (settlements.length === 1) {
       const bare = settlements.map((each) => ({ ...each, error_message: null, request: null, response: null }))
-      return settleTogether(db, bare, enqueue)
+      return await settleTogether(db, bare, enqueue).catch((refused: unknown) => {
+        if (!isRefusal(refused)) throw refused
+        return [{ settled: false, disabled: false, refused }]
+      })
     }
     const half = settlements.length >> 1
     return [

@@ -1,12 +1,13 @@
+import { eventFunctions } from './event-script.ts'
 import { queueFunctions } from './queue-script.ts'
-import { roomFunctions } from './room-script.ts'
 
 /** What scripts over events and attempts share. See keys.ts for what is where. */
-export const attemptFunctions = `${roomFunctions}${queueFunctions}
+export const attemptFunctions = `${eventFunctions}${queueFunctions}
 local function nameOf(room)
   return room and redis.call('HGET', tag .. ':room:' .. room, 'id')
 end
 
+-- The event is given by its name in keys.
 local function addAttempt(room, event, attempt, touched, workspace)
   local id, endpoint, due = attempt.id, attempt.endpoint, attempt.due
   redis.call('HSET', tag .. ':attempt:' .. id, 'room', room, 'event', event, 'endpoint', endpoint, 'due', due,
@@ -15,7 +16,7 @@ local function addAttempt(room, event, attempt, touched, workspace)
   redis.call('ZADD', index, 0, id)
   redis.call('ZADD', index .. ':endpoint:' .. endpoint, 0, id)
   redis.call('ZADD', index .. ':status:OPEN', 0, id)
-  redis.call('ZADD', tag .. ':event:' .. event .. ':attempts', 0, id)
+  indexAttempt(event, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
   if touched then addJob(id, workspace, endpoint, due, touched) end

@@ -27,7 +27,7 @@ for _, id in ipairs(ARGV) do
   local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'room', 'status', 'planned', 'event')
   local workspace = nameOf(attempt[1])
   if workspace and attempt[2] == 'OPEN' then
-    local event = redis.call('HMGET', tag .. ':event:' .. attempt[4], 'row', 'data', 'trace')
+    local event = redis.call('HMGET', tag .. ':event:' .. nameIn(attempt[4]), 'row', 'data', 'trace')
     local revision = redis.call('HGET', tag .. ':room:' .. attempt[1], 'revision')
     for _, value in ipairs({ workspace, revision, attempt[3], event[1] or '', event[2] or '', event[3] or '' }) do
       reply[#reply + 1] = value
@@ -43,7 +43,7 @@ const add = script(
   `${attemptFunctions}
 local room, touched, reply = roomOf(ARGV[1]), {}, {}
 for i = 3, #ARGV, 6 do
-  local event, attempt = ARGV[i], attemptAt(i + 1)
+  local event, attempt = nameOfEvent(ARGV[i]), attemptAt(i + 1)
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
   if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched, ARGV[1]) end
@@ -103,7 +103,7 @@ local reply = {}
 for _, id in ipairs(ARGV) do
   local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'event', 'endpoint')
   if attempt[1] then
-    local event, after, succeeded = tag .. ':event:' .. attempt[1], '(' .. id, false
+    local event, after, succeeded = tag .. ':event:' .. nameIn(attempt[1]), '(' .. id, false
     repeat
       local later = redis.call('ZRANGEBYLEX', event .. ':attempts', after, '+', 'LIMIT', 0, 100)
       for _, each in ipairs(later) do
@@ -118,6 +118,17 @@ for _, id in ipairs(ARGV) do
   end
 end
 return reply`,
+  { again: true },
+)
+
+/** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
+const nameOf = script(
+  `${attemptFunctions}
+local name = nameOfEvent(ARGV[2])
+local key, room = tag .. ':event:' .. name, roomOf(ARGV[1])
+if not room or redis.call('HGET', key, 'room') ~= room then return {} end
+-- The version before may have written an event there. Then this event never had an attempt.
+return { not isHash(key .. ':attempts') and name or nil }`,
   { again: true },
 )
 
@@ -148,13 +159,19 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
   const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
     const room = await roomOf(connection, tag, workspaceId)
     const { event_id, endpoint_id, status } = query
+    let name: string | undefined
     if (event_id !== undefined) {
-      const of = await connection.send('HGET', [`${tag}:event:${event_id}`, 'room'], true)
-      if (of !== room || room === null) return listOf<StoredAttempt>(null)
+      name = (await run(connection, nameOf, tag, [workspaceId, event_id]))[0]
+      if (name === undefined) return listOf<StoredAttempt>(null)
+      // Fields of attempts mention the event by its name or by its id, so only the index knows all of them.
+      if (name !== event_id) {
+        const where = attemptConditions(query).filter(([asked]) => asked !== 'event')
+        return listed(`event:${name}:attempts`, where, query)
+      }
     }
     const all = `room:${room}:attempts`
     const indexes = [
-      ...(event_id === undefined ? [] : [{ index: `event:${event_id}:attempts`, field: 'event' }]),
+      ...(name === undefined ? [] : [{ index: `event:${name}:attempts`, field: 'event' }]),
       ...(endpoint_id === undefined ? [] : [{ index: `${all}:endpoint:${endpoint_id}`, field: 'endpoint' }]),
       ...(status === undefined ? [] : [{ index: `${all}:status:${status}`, field: 'status' }]),
     ]

@@ -104,12 +104,16 @@ const refusals: Readonly<Record<string, string>> = {
 
 function translated(error: unknown): unknown {
   if (error instanceof PosthornError) return error
-  const message = messageOf(error)
-  const codes = [...message.matchAll(/(?:^|[ :]-)([A-Z]+) /g)].map(([, code]) => code!) // the group always matches
-  const refusal = codes.map((code) => refusals[code]).find((known) => known !== undefined)
-  if (refusal !== undefined) return new PosthornError('unavailable', refusal, { cause: error })
+  const unable = inability(messageOf(error))
+  if (unable !== null) return new PosthornError('unavailable', unable, { cause: error })
   if (wasLost(error)) return new PosthornError('unavailable', 'The connection to Redis is lost', { cause: error })
   return bareError(error)
+}
+
+/** Why the server cannot serve, where an answer of it says so. */
+export function inability(message: string): string | null {
+  const codes = [...message.matchAll(/(?:^|[ :]-)([A-Z]+) /g)].map(([, code]) => code!) // the group always matches
+  return codes.map((code) => refusals[code]).find((known) => known !== undefined) ?? null
 }
 
 /** Errors of the client's connection. Answers of the server start with a code in capitals; a TypeError is a mistake of ours. */

@@ -1,8 +1,10 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry, NewAttempt } from '../../src/contracts/storage.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
+import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'
+import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -16,44 +18,79 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
  * created_at, trace or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
- * Answers of each entry its kind, then row and data of the event that was there; of a rejected one the attempt's id.
+ * Answers of each entry its kind, then row and data of the event that was there; of a rejected one why.
  */
 const ingest = script(
-  `${attemptFunctions}
-local touched = {}
+  `${aloneFunctions}${attemptFunctions}
+local touched, begun = {}, nil
+
+-- Removes what was written of an event, whatever of it is there.
+local function undo(i, attempts)
+  if not begun then return end
+  local room, name, key = begun.room, begun.name, tag .. ':event:' .. begun.name
+  local index = tag .. ':room:' .. room .. ':attempts'
+  for _, attempt in ipairs(attempts) do
+    local id, endpoint = attempt.id, attempt.endpoint
+    redis.pcall('DEL', tag .. ':attempt:' .. id)
+    for _, each in ipairs({ index, index .. ':endpoint:' .. endpoint, index .. ':status:OPEN', tag .. ':open' }) do
+      redis.pcall('ZREM', each, id)
+    end
+    redis.pcall('ZREM', key .. ':attempts', id)
+    redis.pcall('HDEL', queue .. 'jobs', id)
+    -- A group that cannot be read cannot be filed anew.
+    if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
+  end
+  redis.pcall('DEL', key)
+  redis.pcall('ZREM', tag .. ':idle', name)
+  redis.pcall('ZREM', tag .. ':room:' .. room .. ':events', ARGV[i + 2])
+  redis.pcall('ZREM', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], ARGV[i + 2])
+  if ARGV[i + 5] == 'unique' then redis.pcall('HDEL', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6]) end
+end
+
 local function judge(i, attempts)
   local workspace, revision, id, row, data, unique = unpack(ARGV, i, i + 5)
   local room = roomOf(workspace)
   if not room then return 'stale' end
-  local key = tag .. ':event:' .. id
+  local name = nameOfEvent(id)
+  local key = tag .. ':event:' .. name
   local there = redis.call('HMGET', key, 'room', 'row', 'data')
   if there[1] == room and there[2] == row and there[3] == data then return 'stored' end
   local seen = unique == 'unique' and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6])
   if seen then
-    return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. seen, 'row', 'data'))
+    return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. nameIn(seen), 'row', 'data'))
   end
   if there[1] then return 'id_taken' end
   if redis.call('HGET', tag .. ':room:' .. room, 'revision') ~= revision then return 'stale' end
   for _, attempt in ipairs(attempts) do
-    if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then return 'rejected', attempt.id end
+    if redis.call('EXISTS', tag .. ':attempt:' .. attempt.id) == 1 then
+      return 'rejected', 'attempt id ' .. attempt.id .. ' is taken'
+    end
+    if not (isTime(attempt.due) and isTime(attempt.created)) then return 'rejected', 'a time is not a number' end
   end
+  if not isTime(ARGV[i + 8]) then return 'rejected', 'a time is not a number' end
+  begun = { room = room, name = name }
   redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
   if ARGV[i + 9] ~= '' then redis.call('HSET', key, 'trace', ARGV[i + 9]) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
   redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
   if unique == 'unique' then
     redis.call('HSET', key, 'unique_id', ARGV[i + 6])
-    redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], id)
+    redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
-  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], id) end
-  for _, attempt in ipairs(attempts) do addAttempt(room, id, attempt, ARGV[1] == '1' and touched, workspace) end
+  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
+  for _, attempt in ipairs(attempts) do addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace) end
   return 'stored'
 end
 local reply, i = {}, 2
 while i <= #ARGV do
   local attempts = {}
   for n = 1, tonumber(ARGV[i + 10]) do attempts[n] = attemptAt(i + 6 + n * 5) end
-  local kind, row, data = judge(i, attempts)
+  begun = nil
+  local refused, kind, row, data = alone(judge, i, attempts)
+  if refused then
+    undo(i, attempts)
+    kind, row = 'rejected', refused
+  end
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
@@ -67,22 +104,38 @@ return reply`,
 /** ARGV: workspace, id. Answers row and data, or nothing. */
 const get = script(
   `${attemptFunctions}
-local event = redis.call('HMGET', tag .. ':event:' .. ARGV[2], 'room', 'row', 'data')
+local event = redis.call('HMGET', tag .. ':event:' .. nameOfEvent(ARGV[2]), 'room', 'row', 'data')
 if not event[1] or event[1] ~= roomOf(ARGV[1]) then return {} end
 return { event[2], event[3] }`,
   { again: true },
 )
 
+/** ARGV: workspace, unique_id. Answers the row of the event, or nothing. */
+const byUniqueId = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[2])
+local row = event and redis.call('HGET', tag .. ':event:' .. nameIn(event), 'row')
+return { row or nil }`,
+  { again: true },
+)
+
+/** ARGV: id. Answers the data, or nothing. */
+const dataOf = script(
+  `${attemptFunctions}
+return { redis.call('HGET', tag .. ':event:' .. nameOfEvent(ARGV[1]), 'data') or nil }`,
+  { again: true },
+)
+
 export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
   const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<Row>> => {
-    const room = await roomOf(connection, tag, workspaceId)
     const { event_type, unique_id, created_at, ingested_at } = query
     const wanted = (row: Row) => (isEventListed(row, query) ? row : null)
     if (unique_id !== undefined) {
-      const id = await connection.send('HGET', [`${tag}:room:${room}:unique-ids`, unique_id], true)
-      const json = typeof id === 'string' ? await connection.send('HGET', [`${tag}:event:${id}`, 'row'], true) : null
-      return listOf(typeof json === 'string' ? wanted(JSON.parse(json) as Row) : null) // written by ingest
+      const [json] = await run(connection, byUniqueId, tag, [workspaceId, unique_id])
+      return listOf(json === undefined ? null : wanted(JSON.parse(json) as Row)) // written by ingest
     }
+    const room = await roomOf(connection, tag, workspaceId)
     return listing<Row>(connection, tag, {
       index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
       where: whereIn('created', created_at),
@@ -114,7 +167,11 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
     async list(workspaceId, query) {
       const page = await pageOf(await candidates(workspaceId, query), query, ({ bytes }) => bytes)
       const data = await Promise.all(
-        page.rows.map(({ id }) => connection.send('HGET', [`${tag}:event:${id}`, 'data'], true)),
+        page.rows.map(async ({ id }) =>
+          hasPlainName(id)
+            ? connection.send('HGET', [`${tag}:event:${id}`, 'data'], true)
+            : (await run(connection, dataOf, tag, [id]))[0],
+        ),
       )
       // An event purged between the two reads is left out.
       const rows = page.rows.flatMap(({ bytes: _, ...event }, i) => {
@@ -160,7 +217,7 @@ function answerOf([kind, row, data]: readonly string[]): IngestAnswer {
     case 'duplicate':
       return { kind, event: eventOf(row!, data!) }
     case 'rejected':
-      return { kind, cause: new Error(`attempt id ${row} is taken`) }
+      return { kind, cause: refusal(row!) }
     default:
       return { kind: kind as 'stored' | 'id_taken' | 'stale' } // the rest of what the script says
   }

@@ -1,6 +1,8 @@
-import type { Inbox, Message, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import { aloneFunctions, refusal } from './alone.ts'
 import { announcer } from './announce.ts'
 import type { Connection } from './client.ts'
+import { takeOver } from './inbox-before.ts'
 import { putChannel } from './keys.ts'
 import type { Ear } from './listen.ts'
 import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -8,147 +10,160 @@ import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 /**
  * `{tag}:inbox:` holds
  *
- *     stream    stream  messages waiting and held, in the order in which they were put: id, row (JSON without data), data
- *     messages  hash    id -> "<entry> <tries> <token>" of each; the token is - until it is first taken
- *     held      zset    ids of those that were taken, by the end of their lease
- *     dead      hash    id -> {"reason":..., "message":..., "data":...}
+ *     kept              hash    id -> "<received_at> <tries> <token> <workspace>" of each message; the token is - until it is first taken
+ *     rows              hash    id -> the message as JSON, without its data
+ *     data              hash    id -> data
+ *     line:<workspace>  zset    ids of messages that wait, by received_at (and id)
+ *     lines             zset    workspaces with such messages, by id
+ *     holds             zset    ids of messages that were taken, by the end of their lease
+ *     dead              hash    id -> {"reason":..., "message":..., "data":...}
  *
- * The group `workers` reads the stream. A consumer of it is one take, named by its token, and is there as long as it has
- * messages; with those that are done the stream is trimmed. A group judges idleness by the server's clock, and the
- * contract asks for the caller's, so leases stand beside it. Everything in the stream is still to be stored: where the
- * group is missing, a new one begins at the start.
+ * The version before had one stream for all workspaces. See inbox-before.ts.
  */
 const inboxFunctions = `
-local inbox, group = KEYS[1] .. ':inbox:', 'workers'
-local stream = inbox .. 'stream'
+local inbox = KEYS[1] .. ':inbox:'
 
+-- Answers received_at, tries, token and workspace.
 local function find(id)
-  local message = redis.call('HGET', inbox .. 'messages', id)
-  if message then return string.match(message, '^(%S+) (%S+) (%S+)$') end
+  local message = redis.call('HGET', inbox .. 'kept', id)
+  if message then return string.match(message, '^(%S+) (%S+) (%S+) (.*)$') end
 end
 
-local function dismiss(consumers)
-  for consumer in pairs(consumers) do
-    if #redis.call('XPENDING', stream, group, '-', '+', 1, consumer) == 0 then
-      redis.call('XGROUP', 'DELCONSUMER', stream, group, consumer)
-    end
-  end
+local function wait(id, at, workspace)
+  redis.call('ZADD', inbox .. 'line:' .. workspace, at, id)
+  redis.call('ZADD', inbox .. 'lines', 0, workspace)
 end
 
-local function remove(ids, entries, consumers)
-  if #ids == 0 then return end
-  local acknowledged = redis.call('XACK', stream, group, unpack(entries))
-  redis.call('XDEL', stream, unpack(entries))
-  redis.call('HDEL', inbox .. 'messages', unpack(ids))
-  redis.call('ZREM', inbox .. 'held', unpack(ids))
-  -- None is acknowledged where the group is missing, and its consumers with it.
-  if acknowledged > 0 then dismiss(consumers) end
+local function leave(ids, workspace)
+  local line = inbox .. 'line:' .. workspace
+  redis.call('ZREM', line, unpack(ids))
+  if redis.call('EXISTS', line) == 0 then redis.call('ZREM', inbox .. 'lines', workspace) end
 end
 
--- Reads pairs of id and token from the arguments on. Answers ids, entries and consumers of those that are held so.
-local function heldFrom(first)
-  local ids, entries, consumers = {}, {}, {}
-  for i = first, #ARGV, 2 do
-    local entry, _, token = find(ARGV[i])
+local function forget(id)
+  for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.call('HDEL', inbox .. name, id) end
+end
+
+-- Removes messages that are held by pairs of id and token from the argument on, after it was called with each.
+local function letGo(from, each)
+  for i = from, #ARGV, 2 do
+    local id = ARGV[i]
+    local _, _, token, workspace = find(id)
     if token == ARGV[i + 1] then
-      ids[#ids + 1] = ARGV[i]
-      entries[#entries + 1] = entry
-      consumers[token] = true
+      if each then each(id) end
+      forget(id)
+      if redis.call('ZREM', inbox .. 'holds', id) == 0 then leave({ id }, workspace) end
     end
   end
-  return ids, entries, consumers
 end
 `
 
-/** ARGV: id, row, data of each message. */
+/** ARGV: id, workspace, received_at, row, data of each message. Answers of each why it was refused, or ''. */
 const put = script(
-  `${inboxFunctions}
-for i = 1, #ARGV, 3 do
-  local id = ARGV[i]
-  if redis.call('HEXISTS', inbox .. 'dead', id) == 0 and redis.call('HEXISTS', inbox .. 'messages', id) == 0 then
-    local entry = redis.call('XADD', stream, '*', 'id', id, 'row', ARGV[i + 1], 'data', ARGV[i + 2])
-    redis.call('HSET', inbox .. 'messages', id, entry .. ' 0 -')
+  `${aloneFunctions}${inboxFunctions}
+local function store(id, workspace, at, row, data)
+  if not isTime(at) then error({ err = 'a time is not a number' }) end
+  for _, name in ipairs({ 'dead', 'kept', 'messages' }) do
+    if redis.call('HEXISTS', inbox .. name, id) == 1 then return end
   end
+  redis.call('HSET', inbox .. 'kept', id, at .. ' 0 - ' .. workspace)
+  redis.call('HSET', inbox .. 'rows', id, row)
+  redis.call('HSET', inbox .. 'data', id, data)
+  wait(id, at, workspace)
 end
-return {}`,
+local reply = {}
+for i = 1, #ARGV, 5 do
+  local refused = alone(store, unpack(ARGV, i, i + 4))
+  if refused and not find(ARGV[i]) then forget(ARGV[i]) end
+  reply[#reply + 1] = refused or ''
+end
+return reply`,
   { again: true },
 )
 
 /**
- * Lapsed ones first, since they are older than those that nobody took yet; of lapsed ones it looks at 500. A group reads
- * a new message before it knows its size: one that does not fit waits among the lapsed, where the next take finds it.
+ * Of lapsed holds it looks at 500.
  *
- * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before. Answers the bytes taken now, then row,
- * data and tries of each message.
+ * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before, the workspace after which to begin. Answers
+ * the bytes taken now and the workspace taken from last, then row, data and tries of each message.
  */
 const take = script(
   `${inboxFunctions}
 local limit, now, lease, token = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
-local most, bytes = tonumber(ARGV[5]), tonumber(ARGV[6])
-local length = redis.call('XLEN', stream)
-if length == 0 then return { ARGV[6] } end
-local pending = redis.pcall('XPENDING', stream, group)
-if pending.err then
-  if not string.find(pending.err, 'NOGROUP', 1, true) then return pending end
-  -- Something is deleted first: a script that has freed memory may go on where there is none.
-  redis.call('DEL', inbox .. 'held')
-  redis.call('XGROUP', 'CREATE', stream, group, '0')
-  pending = { 0 }
+local most, bytes, last = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
+-- A script that has freed memory, be it none, may go on where there is none.
+local function begin()
+  redis.call('HDEL', inbox .. 'kept', '')
 end
-
-local reply, taken, full, leaving = { '' }, 0, false, { [token] = true }
-local function hasRoom(data)
-  full = bytes > 0 and bytes + #data > most
-  return not full
+-- A message always stands in a line or among the holds, wherever a script breaks off.
+local lapsed = redis.call('ZRANGEBYSCORE', inbox .. 'holds', '-inf', now, 'LIMIT', 0, 500)
+if #lapsed > 0 then begin() end
+for _, id in ipairs(lapsed) do
+  local at, _, _, workspace = find(id)
+  if at then wait(id, at, workspace) end
+  redis.call('ZREM', inbox .. 'holds', id)
 end
-local function note(id, entry, tries, ends)
-  redis.call('HSET', inbox .. 'messages', id, entry .. ' ' .. tries .. ' ' .. token)
-  redis.call('ZADD', inbox .. 'held', ends, id)
-end
-local function hand(id, entry, tries, row, data)
-  note(id, entry, tries, lease)
-  for _, value in ipairs({ row, data, tostring(tries) }) do reply[#reply + 1] = value end
-  taken, bytes = taken + 1, bytes + #data
-end
-
-local lapsed = {}
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'held', '-inf', now, 'LIMIT', 0, 500)) do
-  local entry, tries, before = find(id)
-  local ms, n = string.match(entry, '^(%d+)-(%d+)$')
-  lapsed[#lapsed + 1] = { id = id, entry = entry, tries = tries + 1, before = before, ms = tonumber(ms), n = tonumber(n) }
-end
-table.sort(lapsed, function(a, b)
-  if a.ms == b.ms then return a.n < b.n end
-  return a.ms < b.ms
-end)
-for _, each in ipairs(lapsed) do
-  if taken == limit then break end
-  local found = redis.call('XRANGE', stream, each.entry, each.entry)[1]
-  if found and not hasRoom(found[2][6]) then break end
-  leaving[each.before] = true
-  if found then
-    redis.call('XCLAIM', stream, group, token, 0, each.entry, 'RETRYCOUNT', each.tries, 'FORCE', 'JUSTID')
-    hand(each.id, each.entry, each.tries, found[2][4], found[2][6])
-  else
-    -- Somebody trimmed the stream by hand.
-    remove({ each.id }, { each.entry }, {})
+${takeOver}
+local names = redis.call('ZRANGEBYLEX', inbox .. 'lines', last == '' and '-' or '(' .. last, '+', 'LIMIT', 0, limit)
+if last ~= '' and #names < limit then
+  for _, name in ipairs(redis.call('ZRANGEBYLEX', inbox .. 'lines', '-', '[' .. last, 'LIMIT', 0, limit - #names)) do
+    names[#names + 1] = name
   end
 end
 
-for _ = 1, full and 0 or math.min(limit - taken, length - pending[1]) do
-  local read = redis.call('XREADGROUP', 'GROUP', group, token, 'COUNT', 1, 'STREAMS', stream, '>')
-  if not read then break end
-  local entry, fields = unpack(read[1][2][1])
-  local id, row, data = fields[2], fields[4], fields[6]
-  local _, tries = find(id)
-  if not hasRoom(data) then
-    note(id, entry, tries or 0, 0)
-    break
+local size, offers, order = math.ceil(limit / math.max(1, #names)), {}, {}
+for i, name in ipairs(names) do offers[i] = { workspace = name, ids = {}, place = 0, leaving = {} } end
+
+-- The next message that a workspace offers, with its tries. What is in a line and nowhere else was removed by hand.
+local function advance(offer)
+  while true do
+    offer.place = offer.place + 1
+    if offer.place > #offer.ids then
+      local from = #offer.ids
+      for _, id in ipairs(redis.call('ZRANGE', inbox .. 'line:' .. offer.workspace, from, from + size - 1)) do
+        offer.ids[#offer.ids + 1] = id
+      end
+    end
+    local id = offer.ids[offer.place]
+    if not id then return end
+    local at, tries = find(id)
+    if at then return id, at, tries end
+    offer.leaving[#offer.leaving + 1] = id
   end
-  hand(id, entry, (tries or 0) + 1, row, data)
 end
-dismiss(leaving)
-reply[1] = string.format('%.0f', bytes)
+
+local open, full = offers, false
+while #open > 0 and #order < limit and not full do
+  local rest = {}
+  for _, offer in ipairs(open) do
+    if #order == limit or full then break end
+    local id, at, tries = advance(offer)
+    if id then
+      local length = redis.call('HSTRLEN', inbox .. 'data', id)
+      full = bytes > 0 and bytes + length > most
+      if not full then
+        bytes, last = bytes + length, offer.workspace
+        offer.leaving[#offer.leaving + 1] = id
+        order[#order + 1] = { id = id, kept = at .. ' ' .. (tries + 1) .. ' ' .. token .. ' ' .. last, tries = tries + 1 }
+        rest[#rest + 1] = offer
+      end
+    end
+  end
+  open = rest
+end
+
+local reply = { string.format('%.0f', bytes), last }
+if #order > 0 then begin() end
+for _, each in ipairs(order) do
+  redis.call('HSET', inbox .. 'kept', each.id, each.kept)
+  redis.call('ZADD', inbox .. 'holds', lease, each.id)
+  reply[#reply + 1] = redis.call('HGET', inbox .. 'rows', each.id) or ''
+  reply[#reply + 1] = redis.call('HGET', inbox .. 'data', each.id) or ''
+  reply[#reply + 1] = tostring(each.tries)
+end
+for _, offer in ipairs(offers) do
+  if #offer.leaving > 0 then leave(offer.leaving, offer.workspace) end
+end
 return reply`,
   // The first answer's messages, if it was lost, wait for their lease to end.
   { again: true },
@@ -157,7 +172,7 @@ return reply`,
 /** ARGV: id and token of each message. */
 const done = script(
   `${inboxFunctions}
-remove(heldFrom(1))
+letGo(1)
 return {}`,
   { again: true },
 )
@@ -165,34 +180,40 @@ return {}`,
 /** ARGV: the reason as JSON, then id and token of each message. */
 const bury = script(
   `${inboxFunctions}
-local ids, entries, consumers = heldFrom(2)
-for i, id in ipairs(ids) do
-  local found = redis.call('XRANGE', stream, entries[i], entries[i])[1]
-  if found then
-    local row, data = found[2][4], cjson.encode(found[2][6])
-    redis.call('HSET', inbox .. 'dead', id, '{"reason":' .. ARGV[1] .. ',"message":' .. row .. ',"data":' .. data .. '}')
-  end
-end
-remove(ids, entries, consumers)
+letGo(2, function(id)
+  local row, data = redis.call('HGET', inbox .. 'rows', id), cjson.encode(redis.call('HGET', inbox .. 'data', id))
+  redis.call('HSET', inbox .. 'dead', id, '{"reason":' .. ARGV[1] .. ',"message":' .. row .. ',"data":' .. data .. '}')
+end)
 return {}`,
+  { again: true },
+)
+
+/** Answers how many messages there are. */
+const size = script(
+  `${inboxFunctions}
+return { tostring(redis.call('HLEN', inbox .. 'kept') + redis.call('XLEN', inbox .. 'stream')) }`,
   { again: true },
 )
 
 export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox {
   const { announce } = announcer(connection, putChannel(tag))
   const holds = (taken: readonly Taken[]) => taken.flatMap(({ id, token }) => [id, token])
+  /** The workspace that the last take ended with. */
+  let last = ''
 
   return {
     async put(messages) {
+      const answers: PutAnswer[] = []
       for (const part of chunks(messages)) {
-        await run(
-          connection,
-          put,
-          tag,
-          part.flatMap(({ data, ...row }) => [row.id, JSON.stringify(row), data]),
-        )
+        const args = part.flatMap(({ data, ...row }) => {
+          return [row.id, row.workspaceId, row.received_at, JSON.stringify(row), data]
+        })
+        for (const refused of await run(connection, put, tag, args)) {
+          answers.push(refused === '' ? { kind: 'stored' } : { kind: 'rejected', cause: refusal(refused) })
+        }
       }
       if (messages.length > 0) announce()
+      return answers
     },
     async take({ limit, maxBytes, leaseMs, now }) {
       const taken: Taken[] = []
@@ -200,9 +221,9 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       let bytes = '0'
       while (taken.length < limit) {
         const wanted = Math.min(limit - taken.length, entriesPerScript)
-        const reply = await run(connection, take, tag, [wanted, now, now + leaseMs, token, maxBytes, bytes])
-        bytes = reply[0]!
-        const rows = rowsOf(reply.slice(1), 3)
+        const reply = await run(connection, take, tag, [wanted, now, now + leaseMs, token, maxBytes, bytes, last])
+        ;[bytes, last] = reply as [string, string, ...string[]] // as the script answers
+        const rows = rowsOf(reply.slice(2), 3)
         for (const [row, data, tries] of rows as readonly [string, string, string][]) {
           taken.push({ ...(JSON.parse(row) as Omit<Message, 'data'>), data, token, tries: Number(tries) }) // written by put
         }
@@ -217,7 +238,8 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       for (const part of chunks(taken)) await run(connection, bury, tag, [JSON.stringify(reason), ...holds(part)])
     },
     async size() {
-      return Number(await connection.send('XLEN', [`${tag}:inbox:stream`], true))
+      const [count] = await run(connection, size, tag, [])
+      return Number(count)
     },
     ...(ear.able && { onPut: (wake: () => void) => ear.listen(putChannel(tag), () => wake()) }),
   }

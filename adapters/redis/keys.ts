@@ -4,13 +4,19 @@ import { PosthornError } from '../../src/errors.ts'
  * The layout. Every key begins with the hash tag of the namespace, `{posthorn}` by default, and a colon. `zset of ids`
  * has equal scores, so Redis orders it by id, bytewise, which is the order of every list.
  *
+ * No id makes a key that another row owns. An id stands at the end of a key, and no name before an id is the beginning of
+ * another such name. The one exception is the index of an event's attempts: see `nameOfEvent` in event-script.ts.
+ *
+ * The tag is that of a shard. There is one shard today. With several, `{posthorn:7}` will hold what belongs to a workspace
+ * or an endpoint, and `{posthorn}` what is common: workspaces, names, holders, routes, turns. No key changes its name then.
+ *
  * Configuration: one hash a row, replaced whole; its fields are room, revision and row (JSON).
  *
  *     revision                  counter   what all revisions come from, so none ever returns
  *     workspaces                zset of ids
  *     workspaces:<id>           hash      room: a number that no other workspace ever had
  *     names                     hash      workspace name -> id
- *     room:<n>                  hash      id, revision, patterns (how many all endpoints have); gone when the workspace is deleted, and with it all that is below
+ *     room:<n>                  hash      id, revision, patterns (how many all endpoints have), counted (the revision at which patterns is right); gone when the workspace is deleted, and with it all that is below
  *     room:<n>:<kind>           zset of ids, for endpoints, sources, plugins
  *     <kind>:<id>               hash      + keys (JSON: the unique keys it holds), enabled; endpoints: url, patterns (count), disabled_at; plugins: endpoint_id, source_id
  *     holders                   hash      unique key (JSON) -> id of the row that holds it
@@ -20,15 +26,15 @@ import { PosthornError } from '../../src/errors.ts'
  *
  * Events and attempts:
  *
- *     event:<id>                hash      room, row (JSON without data), data, type, unique_id, created, trace, open (count)
- *     event:<id>:attempts       zset of ids
- *     attempt:<id>              hash      room, event, endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
+ *     event:<name>              hash      room, row (JSON without data), data, type, unique_id, created, trace, open (count)
+ *     event:<name>:attempts     zset of ids
+ *     attempt:<id>              hash      room, event (its name), endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
  *     room:<n>:events, :events:type:<type>
  *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered      zsets of ids
- *     room:<n>:unique-ids       hash      unique_id -> event
+ *     room:<n>:unique-ids       hash      unique_id -> name of the event
  *     open                      zset      open attempts by due time, which the sweep walks
  *     finished                  zset      finished attempts by created_at, for retention
- *     idle                      zset      events without open attempts by created_at, for retention
+ *     idle                      zset      names of events without open attempts by created_at, for retention
  *     condemned                 zset      rooms of deleted workspaces in the order of deletion, until they are purged
  *     tallies                   zset      minutes that have one, for a week
  *     tally:<minute>            hash      "t" or "f", workspace and endpoint as JSON -> outcomes, failures

@@ -1,5 +1,6 @@
 import type { ListQuery, Page } from '../../src/contracts/storage.ts'
 import type { Connection } from './client.ts'
+import { eventFunctions } from './event-script.ts'
 import type { Condition } from './filters.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
@@ -10,8 +11,8 @@ import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
  * field that is not there; with no fields nothing of them.
  */
 const read = script(
-  `
-local index, down, from, count, skip, kind = KEYS[1] .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+  `${eventFunctions}
+local index, down, from, count, skip, kind = tag .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
 local tested, tests, bounds, fields = {}, {}, {}, {}
 local first = 8 + 3 * tonumber(ARGV[7])
 for i = 8, first - 1, 3 do
@@ -49,7 +50,7 @@ else
 end
 local found, reply = 0, { tostring(#ids), ids[#ids] or '', '' }
 for _, id in ipairs(ids) do
-  local key = KEYS[1] .. ':' .. kind .. ':' .. id
+  local key = tag .. ':' .. kind .. ':' .. (kind == 'event' and nameOfEvent(id) or id)
   if wanted(key) then
     found = found + 1
     if #fields > 0 then

@@ -2,7 +2,9 @@ import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage.
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'
+import { PosthornError } from '../../src/errors.ts'
 import type { Connection } from './client.ts'
+import { countPatterns } from './patterns.ts'
 import { roomFunctions } from './room-script.ts'
 import { run, script } from './scripts.ts'
 
@@ -28,7 +30,7 @@ export type Guard =
  * '' for each; then of each row ten: "put" or "remove", collection, id, and for a put row, unique keys (both JSON), enabled,
  * url, endpoint_id, source_id, the number of patterns.
  * Answers "written", "missing", "conflict"; "unique" or "owner" with the numbers of the put and of its key, 0 being the id;
- * or "full" with what there would be too many of.
+ * "full" with what there would be too many of; or "uncounted" where the patterns are to be counted first.
  */
 const write = script(
   `${roomFunctions}
@@ -129,7 +131,9 @@ for i, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
     return { 'full', kind }
   end
 end
-local patterns = tonumber(redis.call('HGET', tag .. ':room:' .. room, 'patterns') or '0') + more.patterns
+local counts = redis.call('HMGET', tag .. ':room:' .. room, 'patterns', 'revision', 'counted')
+if ARGV[9] ~= '' and more.patterns > 0 and counts[2] ~= counts[3] then return { 'uncounted' } end
+local patterns = tonumber(counts[1] or '0') + more.patterns
 if ARGV[9] ~= '' and more.patterns > 0 and patterns > tonumber(ARGV[9]) then return { 'full', 'patterns' } end
 redis.call('HSET', tag .. ':room:' .. room, 'patterns', patterns)
 
@@ -192,7 +196,7 @@ export async function writePlan(
       args.push('events' in row ? row.events.length : 0)
     }
   }
-  const [answer, put, key] = await run(connection, write, tag, args)
+  const [answer, put, key] = await written(connection, tag, plan.workspaceId, args)
   if (answer === 'written' || answer === 'missing' || answer === 'conflict') return answer
   // The script names a bound that it was given.
   if (answer === 'full') return { kind: 'full', of: put as keyof Bounds, most: bounds![put as keyof Bounds] }
@@ -202,6 +206,15 @@ export async function writePlan(
   return endpoint_id === null
     ? { kind: 'foreign_key', key: { source_id: source_id! }, references: 'sources' }
     : { kind: 'foreign_key', key: { endpoint_id }, references: 'endpoints' }
+}
+
+async function written(connection: Connection, tag: string, workspaceId: string, args: readonly (string | number)[]) {
+  for (let tries = 0; tries < 10; tries++) {
+    const answer = await run(connection, write, tag, args)
+    if (answer[0] !== 'uncounted') return answer
+    await countPatterns(connection, tag, workspaceId)
+  }
+  throw new PosthornError('unavailable', 'Configuration changes faster than it can be read')
 }
 
 /** A plan for one row, or one deletion. */

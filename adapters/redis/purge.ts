@@ -21,27 +21,31 @@ local function removeAttempt(id)
   redis.call('ZREM', index .. ':endpoint:' .. endpoint, id)
   redis.call('ZREM', index .. ':status:' .. status, id)
   redis.call('ZREM', index .. ':undelivered', id)
-  redis.call('ZREM', tag .. ':event:' .. event .. ':attempts', id)
+  local name = nameIn(event)
+  redis.call('ZREM', tag .. ':event:' .. name .. ':attempts', id)
   if status == 'OPEN' then
     redis.call('ZREM', tag .. ':open', id)
-    noLongerOpen(event)
+    noLongerOpen(name)
   else
     redis.call('ZREM', tag .. ':finished', id)
   end
   gone = gone + 1
 end
 
-local function removeEvent(id)
-  local key = tag .. ':event:' .. id
-  for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, limit - gone - 1)) do removeAttempt(attempt) end
+local function removeEvent(name)
+  local id, key = idOfEvent(name), tag .. ':event:' .. name
+  if not isHash(key .. ':attempts') then
+    for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, limit - gone - 1)) do removeAttempt(attempt) end
+  end
   if gone == limit then return end
+  gone = gone + 1
+  redis.call('ZREM', tag .. ':idle', name)
   local room, type, unique = unpack(redis.call('HMGET', key, 'room', 'type', 'unique_id'))
+  if not room then return end
   redis.call('DEL', key)
   redis.call('ZREM', tag .. ':room:' .. room .. ':events', id)
   redis.call('ZREM', tag .. ':room:' .. room .. ':events:type:' .. type, id)
-  redis.call('ZREM', tag .. ':idle', id)
   if unique then redis.call('HDEL', tag .. ':room:' .. room .. ':unique-ids', unique) end
-  gone = gone + 1
 end
 
 -- Takes the first of a sorted set as long as there is one and the limit is not reached.
@@ -50,14 +54,16 @@ local function each(index, before, remove)
     local first = redis.call('ZRANGEBYSCORE', index, '-inf', before, 'LIMIT', 0, 1)[1]
     if not first then return end
     remove(first)
+    -- Also one that the version before left without its row.
+    if gone < limit then redis.call('ZREM', index, first) end
   end
 end
 
 each(tag .. ':condemned', '+inf', function(room)
-  each(tag .. ':room:' .. room .. ':events', '+inf', removeEvent)
+  each(tag .. ':room:' .. room .. ':events', '+inf', function(id) removeEvent(nameOfEvent(id)) end)
   if gone < limit then redis.call('ZREM', tag .. ':condemned', room) end
 end)
-if ARGV[1] ~= '' then each(tag .. ':idle', '(' .. ARGV[1], removeEvent) end
+if ARGV[1] ~= '' then each(tag .. ':idle', '(' .. ARGV[1], function(event) removeEvent(nameIn(event)) end) end
 if ARGV[2] ~= '' then each(tag .. ':finished', '(' .. ARGV[2], removeAttempt) end
 return { tostring(gone) }`,
   { again: true },

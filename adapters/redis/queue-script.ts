@@ -57,18 +57,34 @@ local function workspaceOf(id)
   return room and redis.call('HGET', KEYS[1] .. ':room:' .. room, 'id') or ''
 end
 
+-- Commands over lists of any length: Lua hands over fewer than 8,000 values at once.
+local function callEach(command, key, list)
+  for from = 1, #list, 4000 do redis.call(command, key, unpack(list, from, math.min(from + 3999, #list))) end
+end
+
+local function askEach(command, key, list)
+  if #list <= 4000 then return redis.call(command, key, unpack(list)) end
+  local answers = {}
+  for from = 1, #list, 4000 do
+    local to = math.min(from + 3999, #list)
+    local part = redis.call(command, key, unpack(list, from, to))
+    for i = 1, to - from + 1 do answers[from + i - 1] = part[i] end
+  end
+  return answers
+end
+
 local function dropOldHeads(groups)
   local heads, found = {}, {}
-  for i, head in ipairs(redis.call('HMGET', queue .. 'heads', unpack(groups))) do
+  for i, head in ipairs(askEach('HMGET', queue .. 'heads', groups)) do
     if head then
       heads[#heads + 1] = head
       found[#found + 1] = groups[i]
     end
   end
   if #heads == 0 then return end
-  redis.call('ZREM', queue .. 'ready', unpack(heads))
-  redis.call('ZREM', queue .. 'blocked', unpack(heads))
-  redis.call('HDEL', queue .. 'heads', unpack(found))
+  callEach('ZREM', queue .. 'ready', heads)
+  callEach('ZREM', queue .. 'blocked', heads)
+  callEach('HDEL', queue .. 'heads', found)
 end
 
 -- What is to be written, gathered so that each key is written once: members of sorted sets by key, and fields of places.
@@ -125,10 +141,10 @@ local function fileLine(workspace, due, served)
 end
 
 local function write()
-  for key, members in pairs(leaving) do redis.call('ZREM', key, unpack(members)) end
-  for key, members in pairs(coming) do redis.call('ZADD', key, unpack(members)) end
-  if #left > 0 then redis.call('HDEL', queue .. 'places', unpack(left)) end
-  if #filed > 0 then redis.call('HSET', queue .. 'places', unpack(filed)) end
+  for key, members in pairs(leaving) do callEach('ZREM', key, members) end
+  for key, members in pairs(coming) do callEach('ZADD', key, members) end
+  callEach('HDEL', queue .. 'places', left)
+  callEach('HSET', queue .. 'places', filed)
   leaving, coming, left, filed = {}, {}, {}, {}
 end
 
@@ -153,8 +169,8 @@ local function placeAll(touched)
   for group in pairs(touched) do groups[#groups + 1] = group end
   if #groups == 0 then return end
   if isMixed() then dropOldHeads(groups) end
-  local before = redis.call('HMGET', queue .. 'places', unpack(groups))
-  local pauses = redis.call('ZMSCORE', queue .. 'paused', unpack(groups))
+  local before = askEach('HMGET', queue .. 'places', groups)
+  local pauses = askEach('ZMSCORE', queue .. 'paused', groups)
   for i, group in ipairs(groups) do
     local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
     file(group, before[i], first[1], first[2], pauses[i], touched[group])

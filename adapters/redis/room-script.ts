@@ -6,9 +6,13 @@ local function roomOf(workspace)
   return redis.call('HGET', tag .. ':workspaces:' .. workspace, 'room')
 end
 
+-- Whoever raises a revision by this function keeps the number of patterns right: so it stays counted, if it was.
 local function raise(room, workspace)
+  local key = tag .. ':room:' .. room
+  local before = redis.call('HMGET', key, 'revision', 'counted')
   local revision = tostring(redis.call('INCR', tag .. ':revision'))
-  redis.call('HSET', tag .. ':room:' .. room, 'revision', revision)
+  redis.call('HSET', key, 'revision', revision)
+  if before[1] == before[2] then redis.call('HSET', key, 'counted', revision) end
   redis.call('PUBLISH', tag .. ':changed', 'w' .. workspace)
   return revision
 end

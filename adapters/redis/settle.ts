@@ -1,4 +1,5 @@
 import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage.ts'
+import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { attemptArgs } from './events.ts'
@@ -21,10 +22,11 @@ export interface Details {
  *
  * ARGV: whether to enqueue; then of each settlement nineteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
  * job and token of the claim or both '', what the tally counts under or '', "disable" or '', url, "next" or '', and id, endpoint, due,
- * created, planned of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each.
+ * created, planned of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each, or
+ * "refused" and why.
  */
 const settle = script(
-  `${attemptFunctions}
+  `${aloneFunctions}${attemptFunctions}
 local touched, enqueue, reply = {}, ARGV[1] == '1', {}
 
 local function tally(minute, field, failed)
@@ -67,9 +69,11 @@ local function disabledBefore(room, endpoint, at)
   return row[1] == room and row[2] == '0' and row[3] == at
 end
 
-for i = 2, #ARGV, 19 do
+local function close(i)
   local workspace, id, status, ended, details, at, undelivered = unpack(ARGV, i, i + 6)
-  if enqueue and ARGV[i + 7] ~= '' then completeJob(ARGV[i + 7], ARGV[i + 8], touched) end
+  if not isTime(at) or (ARGV[i + 12] == 'next' and not (isTime(ARGV[i + 15]) and isTime(ARGV[i + 16]))) then
+    error({ err = 'a time is not a number' })
+  end
   local key = tag .. ':attempt:' .. id
   local room, was, event, endpoint, due, created =
     unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
@@ -79,7 +83,7 @@ for i = 2, #ARGV, 19 do
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
   elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      addAttempt(room, event, attemptAt(i + 13), enqueue and touched, workspace)
+      addAttempt(room, nameIn(event), attemptAt(i + 13), enqueue and touched, workspace)
     end
     redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
     local index = tag .. ':room:' .. room .. ':attempts'
@@ -88,12 +92,18 @@ for i = 2, #ARGV, 19 do
     if undelivered ~= '' then redis.call('ZADD', index .. ':undelivered', 0, id) end
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
-    noLongerOpen(event)
+    noLongerOpen(nameIn(event))
     if ARGV[i + 9] ~= '' then tally(math.floor(tonumber(at) / 60000), ARGV[i + 9], status == 'FAILED') end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
   end
-  reply[#reply + 1] = settled and '1' or '0'
-  reply[#reply + 1] = disabled and '1' or '0'
+  if enqueue and ARGV[i + 7] ~= '' then completeJob(ARGV[i + 7], ARGV[i + 8], touched) end
+  return settled, disabled
+end
+
+for i = 2, #ARGV, 19 do
+  local refused, settled, disabled = alone(close, i)
+  reply[#reply + 1] = refused and 'refused' or settled and '1' or '0'
+  reply[#reply + 1] = refused or disabled and '1' or '0'
 end
 placeAll(touched)
 return reply`,
@@ -119,7 +129,10 @@ export async function settleAll(
   for (const part of chunks(settlements, settlementsPerScript)) {
     const args = part.flatMap((settlement) => [...argsOf(settlement), repeatedOf(settlement)])
     const reply = await run(connection, settle, tag, [enqueue ? 1 : 0, ...args])
-    for (const row of rowsOf(reply, 2)) settled.push({ settled: row[0] === '1', disabled: row[1] === '1' })
+    for (const [answer, more] of rowsOf(reply, 2)) {
+      const refused = answer === 'refused' && { refused: refusal(more!) } // rows of two
+      settled.push({ settled: answer === '1', disabled: !refused && more === '1', ...refused })
+    }
   }
   return settled
 }

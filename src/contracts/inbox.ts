@@ -16,16 +16,19 @@ export interface Taken extends Message {
   readonly tries: number
 }
 
-/**
- * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. Their order
- * is that of `received_at` or that in which they were put, as the engine can: between processes the two may differ a little.
- */
+/** `rejected`: the engine refused this message alone. */
+export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected'; readonly cause: unknown }
+
+/** Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. */
 export interface Inbox {
-  /** Stores messages; one whose id is there already is left as it is. */
-  put(messages: readonly Message[]): Promise<void>
+  /** Stores messages, and answers message by message. One whose id is there already is left as it is, and 'stored'. */
+  put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
   /**
-   * Takes up to `limit` waiting messages, oldest first, as long as their data has at most `maxBytes` bytes of UTF-8
-   * together; the first one whatever its size. Those whose hold lapsed wait again. Two callers never hold the same one.
+   * Takes up to `limit` waiting messages in turns by workspace: one of each, then a second of each, and so on, as long as
+   * their data has at most `maxBytes` bytes of UTF-8 together; the first one whatever its size. Of one workspace the oldest
+   * come first, by `received_at`, then id. Workspaces come in the order of their ids, beginning after the one that the last
+   * take of this caller ended with; after the last comes the first. Those whose hold lapsed wait again. Two callers never
+   * hold the same message.
    */
   take(options: {
     readonly limit: number

@@ -318,11 +318,13 @@ export interface Settlement {
  * settlements of one attempt are the same when they have the same follow-up, or both have none, and agree in `status`,
  * `attempted_at` and `settled_at`: another one comes from another hold, which begins after this one lapsed. False when the
  * attempt was closed otherwise, or is not there: then nothing was written but the completion of the claim. Of two
- * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint.
+ * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint. `refused`: why
+ * the engine refused this settlement alone; then neither of the two is true, and the claim is not completed.
  */
 export interface Settled {
   readonly settled: boolean
   readonly disabled: boolean
+  readonly refused?: unknown
 }
 
 export interface Undelivered {

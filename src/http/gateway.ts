@@ -155,7 +155,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   async function putAside(incoming: Incoming, { configuration, source }: Found): Promise<Response> {
     const id = ctx.newId()
     const trace = ctx.telemetry?.current()
-    await ctx.inbox.put([
+    const [answer] = await ctx.inbox.put([
       {
         ...incoming,
         id,
@@ -164,6 +164,9 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
         ...(trace && { trace }),
       },
     ])
+    if (answer?.kind === 'rejected') {
+      throw new PosthornError('internal', 'the inbox refused the event', { cause: answer.cause })
+    }
     // The id of an event with a unique_id is known only when it is stored: it may have been seen before.
     return accepted(source, eventIdNames, incoming.unique_id === null ? id : null)
   }

@@ -1,5 +1,7 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
+import { inTurns } from '../core/in-turns.ts'
+import { mayTake } from '../core/share.ts'
 import { PosthornError } from '../errors.ts'
 import { alarm } from './alarm.ts'
 import { inTime } from './in-time.ts'
@@ -15,7 +17,7 @@ const lingerMs = 50
 export interface Gatherer<Entry, Answer> {
   /**
    * Joins the next batch and answers for this entry alone; one that `lingers` makes no batch of its own for 50 ms.
-   * Beyond 10,000 waiting entries, or 128 MiB of them, it throws `overloaded`.
+   * Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB it throws `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
   /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */
@@ -27,27 +29,34 @@ export interface Gatherer<Entry, Answer> {
 
 interface Waiting<Entry, Answer> {
   readonly entry: Entry
+  readonly tenant: string
   readonly bytes: number
+  /** Entries are numbered as they come. */
+  readonly number: number
   resolve(answer: Answer): void
   reject(cause: unknown): void
 }
 
 /**
  * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
- * together in the next one, at most 500 entries and 4 MiB. A batch whose connection was lost is sent once more, so
+ * together in the next one, at most 500 entries and 4 MiB, in turns by workspace. A batch whose connection was lost is sent once more, so
  * `flush` must be idempotent. `gathers: false` sends each entry at once and alone.
  */
 export function gatherer<Entry, Answer>(options: {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
+  /** The workspace of an entry. */
+  tenantOf(entry: Entry): string
   clock: Clock
   gathers: boolean
   onOverload?(): void
 }): Gatherer<Entry, Answer> {
-  const queue: Waiting<Entry, Answer>[] = []
-  let head = 0
-  /** Entries before this place are not to wait any longer. */
+  const queue = inTurns<Waiting<Entry, Answer>>()
+  const held = new Map<string, { entries: number; bytes: number }>()
+  let numbers = 0
+  /** Entries up to this number are not to wait any longer, and how many of them there are. */
   let hurried = 0
+  let urgent = 0
   let stopLingering: (() => void) | null = null
   let waitingBytes = 0
   let inFlight = 0
@@ -58,8 +67,8 @@ export function gatherer<Entry, Answer>(options: {
 
   function pump(): void {
     scheduled = false
-    while (inFlight < mostInFlight && head < hurried) void send(takeBatch())
-    if (inFlight === 0 && head === queue.length) {
+    while (inFlight < mostInFlight && urgent > 0) void send(takeBatch())
+    if (inFlight === 0 && queue.size() === 0) {
       const waking = idlers
       idlers = []
       for (const wake of waking) wake()
@@ -67,32 +76,55 @@ export function gatherer<Entry, Answer>(options: {
   }
 
   function takeBatch(): Waiting<Entry, Answer>[] {
-    const from = head
+    const batch: Waiting<Entry, Answer>[] = []
     let bytes = 0
-    while (head < queue.length && head - from < mostEntries) {
-      bytes += queue[head]!.bytes
-      if (bytes > mostBytes && head > from) break
-      head++
+    for (let next = queue.peek(); next !== undefined && batch.length < mostEntries; next = queue.peek()) {
+      bytes += next.bytes
+      if (bytes > mostBytes && batch.length > 0) break
+      queue.take()
+      release(next)
+      batch.push(next)
+      if (next.number <= hurried) urgent--
     }
-    const batch = queue.slice(from, head)
-    waitingBytes -= bytesIn(batch)
-    // The queue is cut now and then, not at every batch, so that taking stays cheap.
-    if (head === queue.length || head > mostWaiting) {
-      queue.splice(0, head)
-      hurried = Math.max(hurried - head, 0)
-      head = 0
-    }
-    if (queue.length === 0) {
+    if (queue.size() === 0) {
       stopLingering?.()
       stopLingering = null
     }
     return batch
   }
 
+  /** Counts an entry as waiting, unless that is more than the share of its workspace. */
+  function mayWait(tenant: string, bytes: number): boolean {
+    const own = held.get(tenant)
+    const waiting = options.gathers ? queue.size() : inFlight
+    if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
+    if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
+    if (own === undefined) held.set(tenant, { entries: 1, bytes })
+    else {
+      own.entries++
+      own.bytes += bytes
+    }
+    waitingBytes += bytes
+    return true
+  }
+
+  function release({ tenant, bytes }: Waiting<Entry, Answer>): void {
+    waitingBytes -= bytes
+    const own = held.get(tenant)
+    if (own === undefined) return
+    own.bytes -= bytes
+    if (--own.entries === 0) held.delete(tenant)
+  }
+
+  function hurryAll(): void {
+    hurried = numbers
+    urgent = queue.size()
+  }
+
   function hurry(): void {
     stopLingering?.()
     stopLingering = null
-    hurried = queue.length
+    hurryAll()
     pump()
   }
 
@@ -114,30 +146,31 @@ export function gatherer<Entry, Answer>(options: {
       for (const waiting of batch) waiting.reject(cause)
     } finally {
       inFlight--
+      if (!options.gathers) for (const waiting of batch) release(waiting)
       pump()
     }
   }
 
   return {
     add(entry, { lingers = false } = {}) {
-      const waits = options.gathers ? queue.length - head : inFlight
-      if (waits >= mostWaiting || waitingBytes >= mostWaitingBytes) {
+      const tenant = options.tenantOf(entry)
+      const bytes = options.bytesOf(entry)
+      if (!mayWait(tenant, bytes)) {
         options.onOverload?.()
         return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
       }
       return new Promise((resolve, reject) => {
-        const waiting = { entry, bytes: options.bytesOf(entry), resolve, reject }
+        const waiting = { entry, tenant, bytes, number: ++numbers, resolve, reject }
         if (!options.gathers) {
           void send([waiting])
           return
         }
-        queue.push(waiting)
-        waitingBytes += waiting.bytes
+        queue.add(tenant, waiting)
         if (lingers) {
           stopLingering ??= alarm(options.clock, lingerMs, hurry)
           return
         }
-        hurried = queue.length
+        hurryAll()
         if (!scheduled) {
           // One turn of the microtask queue later, so that calls made side by side go together.
           scheduled = true
@@ -146,27 +179,23 @@ export function gatherer<Entry, Answer>(options: {
       })
     },
     giveUp() {
-      const given = queue.splice(0).slice(head)
-      head = 0
-      hurried = 0
-      waitingBytes = 0
       stopLingering?.()
       stopLingering = null
-      for (const waiting of given) waiting.reject(late)
+      urgent = 0
+      for (const waiting of queue.clear()) {
+        release(waiting)
+        waiting.reject(late)
+      }
       const lost = patience
       patience = new Cancellation()
       lost.cancel()
     },
     async idle() {
       hurry()
-      if (inFlight > 0 || head < queue.length) await new Promise<void>((resolve) => idlers.push(resolve))
+      if (inFlight > 0 || queue.size() > 0) await new Promise<void>((resolve) => idlers.push(resolve))
     },
-    waiting: () => queue.length - head,
+    waiting: () => queue.size(),
   }
-}
-
-function bytesIn(batch: readonly { readonly bytes: number }[]): number {
-  return batch.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 const late = new PosthornError('unavailable', 'the storage did not answer in time')

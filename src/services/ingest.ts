@@ -47,6 +47,7 @@ export function ingestService(ctx: Context): Ingest {
   const options = {
     flush,
     bytesOf: ({ event }: IngestEntry) => event.data.length,
+    tenantOf: ({ workspaceId }: IngestEntry) => workspaceId,
     clock: ctx.clock,
     gathers: ctx.gathers,
     onOverload: () => ctx.emit('overloaded', { what: 'storage' }),

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import type { Settled, Settlement } from '../contracts/storage.ts'
+import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'
 import type { Conclusion } from './deliver.ts'
@@ -20,6 +21,7 @@ export class AttemptSettler {
     this.#settlements = gatherer({
       flush: (batch) => this.#flush(batch),
       bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
+      tenantOf: ({ workspaceId }) => workspaceId,
       clock: ctx.clock,
       gathers: ctx.gathers,
     })
@@ -30,7 +32,10 @@ export class AttemptSettler {
     const { queue } = this.#ctx
     // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
     if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
-    const { settled, disabled } = await this.#settlements.add(settlement, options)
+    const { settled, disabled, refused } = await this.#settlements.add(settlement, options)
+    if (refused !== undefined) {
+      throw new PosthornError('internal', 'the storage refused the outcome of an attempt', { cause: refused })
+    }
     if (!settled) return null
     announceEnding(this.#ctx, settlement, disabled)
     return settlement.status
@@ -43,7 +48,7 @@ export class AttemptSettler {
     const claims: Claim[] = []
     batch.forEach((settlement, i) => {
       if (settlement.next !== null && answers[i]!.settled) next.push(jobOf(settlement.workspaceId, settlement.next))
-      if (!ownQueue && settlement.claim !== null) claims.push(settlement.claim)
+      if (!ownQueue && settlement.claim !== null && answers[i]!.refused === undefined) claims.push(settlement.claim)
     })
     if (next.length > 0) this.#ctx.enqueued(next)
     if (claims.length > 0) await this.#complete(claims)

@@ -136,6 +136,76 @@ export const inboxContract: Contract<Inbox> = [
     ok(taken?.data === data, 'data')
   }),
 
+  promise('workspaces take turns: one message of each, then a second of each, the oldest first', async (inbox) => {
+    const of = (workspaceId: string, count: number, at: number) =>
+      Array.from({ length: count }, (_, n) => message(`${workspaceId}${n}`, at + n, { workspaceId }))
+    await inbox.put([...of('greedy', 1000, 0), ...of('a', 3, 5000), ...of('z', 1, 6000)])
+    equal(ids(await take(inbox, 10_000, 6)), ['a0', 'greedy0', 'z0', 'a1', 'greedy1', 'a2'], 'the first take')
+    await inbox.put([...of('b', 1, 7000), ...of('q', 2, 7000)])
+    // It goes on after the workspace that came last.
+    equal(ids(await take(inbox, 10_000, 3)), ['b0', 'greedy2', 'q0'], 'the second')
+    equal(ids(await take(inbox, 10_000, 4)), ['greedy3', 'q1', 'greedy4', 'greedy5'], 'the third')
+    equal((await take(inbox, 10_000, 500)).length, 500, 'one workspace alone gets all')
+  }),
+
+  promise('with more workspaces than a take has room, each has its turn', async (inbox) => {
+    const workspaces = Array.from({ length: 30 }, (_, n) => `w${100 + n}`)
+    await inbox.put(
+      workspaces.flatMap((workspaceId, n) =>
+        Array.from({ length: 5 }, (_, i) => message(`${workspaceId}-${i}`, i * 100 + n, { workspaceId })),
+      ),
+    )
+    for (let round = 0; round < 5; round++) {
+      const taken = [
+        ...(await take(inbox, 10_000, 12)),
+        ...(await take(inbox, 10_000, 12)),
+        ...(await take(inbox, 10_000, 6)),
+      ]
+      equal(
+        taken.map(({ workspaceId }) => workspaceId),
+        workspaces,
+        `round ${round}`,
+      )
+      equal(new Set(taken.map(({ id }) => id.at(-1))).size, 1, `one message of each in round ${round}`)
+    }
+  }),
+
+  promise('a message that is too large for the rest of a take is the first of the next one', async (inbox) => {
+    const data = JSON.stringify('x'.repeat(998)) // 1,000 bytes
+    await inbox.put([
+      message('a1', 1, { workspaceId: 'a' }),
+      message('b1', 2, { workspaceId: 'b', data }),
+      message('c1', 3, { workspaceId: 'c' }),
+      message('a2', 4, { workspaceId: 'a' }),
+    ])
+    equal(ids(await takeBytes(inbox, 500)), ['a1'], 'what comes before it')
+    equal(ids(await takeBytes(inbox, 500)), ['b1'], 'it alone')
+    equal(ids(await takeBytes(inbox, 500)), ['c1', 'a2'], 'what comes after it')
+  }),
+
+  promise('whatever a message of a batch holds, those around it are put', async (inbox) => {
+    const nul = 'a\0b'
+    const numbers = [Number.NaN, Infinity, 1e300, 0.5]
+    const odd: readonly Partial<Message>[] = [
+      ...[nul, '"\ud800"'].flatMap((text) => [{ data: text }, { event_type: text }, { unique_id: text }]),
+      ...numbers.map((received_at) => ({ received_at })),
+      { trace: nul },
+      { workspaceId: nul },
+      { id: nul },
+    ]
+    const batch = odd.flatMap((more, n) => [message(`m${100 + n}`, n), message(`odd${100 + n}`, n, more)])
+    const answers = await inbox.put(batch)
+    equal(answers.length, batch.length, 'answers')
+    const stored = batch.filter((_, i) => answers[i]!.kind === 'stored')
+    equal(stored.filter(({ id }) => id.startsWith('m')).length, odd.length, 'messages that nothing is wrong with')
+    equal(await inbox.size(), stored.length, 'size')
+    const taken = await take(inbox)
+    ok(
+      odd.every((_, n) => taken.some(({ id }) => id === `m${100 + n}`)),
+      'and they are taken',
+    )
+  }),
+
   promise('listeners hear of messages until they stop', async (inbox) => {
     if (inbox.onPut === undefined) return
     let heard: () => void = () => {}

@@ -5,6 +5,7 @@ import { boundsCases } from './storage/bounds.ts'
 import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
+import { refusalCases } from './storage/refusals.ts'
 import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
 import { workspaceCases } from './storage/workspaces.ts'
@@ -17,6 +18,7 @@ export const storageContract: Contract<Storage> = [
   ...boundsCases,
   ...eventCases,
   ...attemptCases,
+  ...refusalCases,
   ...traceCases,
   ...upkeepCases,
 ]

@@ -81,7 +81,9 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       alter table ${schema}.endpoints drop column patterns;
       alter table ${schema}.workspaces drop column endpoint_count, drop column source_count, drop column plugin_count,
         drop column pattern_count;
-      delete from ${schema}.migrations where version = 5`)
+      drop index ${schema}.messages_turn;
+      create index messages_order on ${schema}.messages (received_at, id);
+      delete from ${schema}.migrations where version >= 5`)
     await migrate(pool, { schema })
     const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }
     const three = endpoint('c', { events: ['x', 'y'] })

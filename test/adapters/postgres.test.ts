@@ -78,6 +78,50 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     await close()
   })
 
+  test('a row that the host’s own trigger refuses holds up no other, whatever the state it raises', async () => {
+    const { subject, schema, close } = await schemas.open()
+    const revision = await made(subject, 'w')
+    const refusing = (table: string, column: string, state: string) => `
+      create or replace function "${schema}".refuse_${table}() returns trigger language plpgsql as $$
+        begin raise exception 'not this one' using errcode = '${state}'; end $$;
+      create trigger refuse before insert on "${schema}".${table} for each row
+        when (new.${column} = 'bad') execute function "${schema}".refuse_${table}()`
+    await pool.query(refusing('events', 'event_type', 'P0001'))
+    await pool.query(refusing('outcomes', 'error_code', '38001'))
+    await pool.query(refusing('messages', 'event_type', 'XX001'))
+    const isBad = (n: number) => n === 3 || n === 30
+    const all = Array.from({ length: 40 }, (_, n) => `e${100 + n}`)
+    const badOnly = all.map((_, n) => isBad(n))
+
+    const entries = all.map((id, n) => entry('w', revision, event(id, isBad(n) ? { event_type: 'bad' } : {})))
+    const answers = await subject.events.ingest(entries, { enqueue: true })
+    expect(answers.map(({ kind }) => kind === 'rejected')).toEqual(badOnly)
+    const messages = all.map((id, n) => ({
+      id,
+      workspaceId: 'w',
+      event_type: isBad(n) ? 'bad' : 'good',
+      data: '1',
+      unique_id: null,
+      received_at: start,
+    }))
+    const put = await subject.inbox.put(messages)
+    expect(put.map(({ kind }) => kind === 'rejected')).toEqual(badOnly)
+    expect(await subject.inbox.size()).toBe(38)
+    const tries = all.filter((_, n) => !isBad(n)).map((id) => attempt(`t${id}`, id))
+    await subject.attempts.add('w', tries, { enqueue: false })
+    const settlements = tries.map((of, n) => ({
+      ...settlement('w', of, { status: 'FAILED' }),
+      error_code: (n === 7 ? 'bad' : null) as 'UNKNOWN' | null,
+    }))
+    const settled = await subject.attempts.settle(settlements, { enqueue: true })
+    expect(settled.map((each) => each.settled)).toEqual(tries.map((_, n) => n !== 7))
+    expect(settled[7]).toMatchObject({ refused: { cause: { code: '38001' } } })
+    // The schema is used again.
+    for (const table of ['events', 'outcomes', 'messages'])
+      await pool.query(`drop trigger refuse on "${schema}".${table}`)
+    await close()
+  })
+
   test('a unique_id whose event never came is free again', async () => {
     const { subject, schema, close } = await schemas.open()
     const revision = await made(subject, 'w')

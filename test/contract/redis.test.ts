@@ -5,6 +5,7 @@ import { redis } from '../../adapters/redis/index.ts'
 import { inboxContract } from '../../src/testing/inbox-contract.ts'
 import { limiterContract } from '../../src/testing/limiter-contract.ts'
 import { queueContract } from '../../src/testing/queue-contract.ts'
+import { runInboxEquivalence } from '../../src/testing/inbox-equivalence.ts'
 import { runQueueEquivalence } from '../../src/testing/queue-equivalence.ts'
 import { storageContract } from '../../src/testing/storage-contract.ts'
 import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
@@ -41,6 +42,13 @@ describeRedis.each(clients)('Redis through $name', (make) => {
   test('its queue and that of memory answer a random sequence alike', { timeout: 60_000 }, async () => {
     const { subject, close } = await open()
     const run = runQueueEquivalence({ seed: 21, operations: 1000, left: memory().queue, right: subject.queue })
+    await expect(run).resolves.toBeUndefined()
+    await close()
+  })
+
+  test('its inbox and that of memory answer a random sequence alike', { timeout: 60_000 }, async () => {
+    const { subject, close } = await open()
+    const run = runInboxEquivalence({ seed: 23, operations: 600, left: memory().inbox, right: subject.inbox })
     await expect(run).resolves.toBeUndefined()
     await close()
   })

@@ -262,6 +262,18 @@ describe('an async source', () => {
     }
   })
 
+  test('is told that the inbox refused the event, and nothing of why', async () => {
+    const store = memory()
+    const cause = new Error('22021: invalid byte sequence')
+    const put = async () => [{ kind: 'rejected', cause } as const]
+    const logger = { debug() {}, info() {}, warn() {}, error() {} }
+    const posthorn = createTestPosthorn({ storage: store, inbox: { ...store.inbox, put }, logger })
+    await withSource(posthorn, { async: true })
+    const response = await post(posthorn, '{"event_type":"x","data":{"n":1}}')
+    expect(response.status).toBe(500)
+    expect(await response.text()).not.toContain('22021')
+  })
+
   test('goes on past a message that cannot be stored, which ends in the dead list', async () => {
     const store = memory()
     const logger = { debug() {}, info() {}, warn() {}, error() {} }

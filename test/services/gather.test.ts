@@ -5,7 +5,7 @@ import { gatherer } from '../../src/services/gather.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A gatherer whose flushes are answered by hand. */
-function byHand(options: { gathers?: boolean; bytes?: number } = {}) {
+function byHand(options: { gathers?: boolean; bytes?: number; tenantOf?: (n: number) => string } = {}) {
   const clock = fakeClock()
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
   const gatherOf = gatherer<number, string>({
@@ -14,6 +14,7 @@ function byHand(options: { gathers?: boolean; bytes?: number } = {}) {
         flushes.push({ batch, answer: () => resolve(batch.map((n) => `answer ${n}`)), fail: reject })
       }),
     bytesOf: () => options.bytes ?? 1,
+    tenantOf: options.tenantOf ?? (() => 'w'),
     clock,
     gathers: options.gathers ?? true,
   })
@@ -145,7 +146,50 @@ describe('a gatherer', () => {
     await expect(answer).rejects.toMatchObject({ code: 'unavailable' })
   })
 
-  test('refuses more than 10,000 waiting entries, and takes them again when there is room', async () => {
+  test('takes one entry of each workspace, then the second of each: nobody waits behind thousands of another', async () => {
+    const { flushes, gatherOf } = byHand({ tenantOf: (n) => (n < 5000 ? 'greedy' : `quiet ${n % 2}`) })
+    const greedy = Array.from({ length: 5000 }, (_, n) => gatherOf.add(n))
+    await turn()
+    const quiet = [5001, 5002, 5003, 5004, 5006].map((n) => gatherOf.add(n))
+    flushes.shift()!.answer()
+    await turn()
+    const batch = flushes.at(-1)!.batch
+    expect(batch).toHaveLength(500)
+    expect(batch.slice(0, 9)).toEqual([1000, 5001, 5002, 1001, 5003, 5004, 1002, 5006, 1003])
+    expect(batch.filter((n) => n < 5000)).toEqual(Array.from({ length: 495 }, (_, n) => 1000 + n))
+    while (flushes.length > 0) {
+      for (const flush of flushes.splice(0)) flush.answer()
+      await turn()
+    }
+    expect(await Promise.all([...greedy, ...quiet])).toHaveLength(5005)
+  })
+
+  test('turns go on from batch to batch, however many workspaces wait', async () => {
+    const { flushes, gatherOf } = byHand({ tenantOf: (n) => `w${n % 700}` })
+    for (let n = 0; n < 3500; n++) void gatherOf.add(n)
+    await turn()
+    flushes[0]!.answer()
+    await turn()
+    const taken = flushes.flatMap(({ batch }) => batch)
+    expect(taken).toEqual(Array.from({ length: 1500 }, (_, n) => n))
+  })
+
+  test('a workspace may fill three quarters of the room, and another one finds room at once', async () => {
+    const { flushes, gatherOf } = byHand({ tenantOf: (n) => (n < 20_000 ? 'greedy' : 'quiet') })
+    const refused: number[] = []
+    for (let n = 0; n < 9000; n++) gatherOf.add(n).catch(() => refused.push(n))
+    await turn()
+    expect(refused).toHaveLength(9000 - 7500)
+    const quiet = Array.from({ length: 100 }, (_, n) => gatherOf.add(20_000 + n))
+    while (flushes.length > 0) {
+      for (const flush of flushes.splice(0)) flush.answer()
+      await turn()
+    }
+    expect(await Promise.all(quiet)).toHaveLength(100)
+    expect(refused).toHaveLength(9000 - 7500)
+  })
+
+  test('refuses more than the share of 10,000 waiting entries, and takes them again when there is room', async () => {
     const { flushes, gatherOf } = byHand()
     const answers = Array.from({ length: 11_000 }, (_, n) =>
       gatherOf.add(n).catch((error: PosthornError) => error.code),
@@ -157,7 +201,7 @@ describe('a gatherer', () => {
       await turn()
     }
     const overloaded = (await Promise.all(answers)).filter((answer) => answer === 'overloaded')
-    expect(overloaded).toHaveLength(1000)
+    expect(overloaded).toHaveLength(11_000 - 7500)
     expect(await late).toBe('answer -1')
   })
 

@@ -35,3 +35,25 @@ test('the consumer has at most 16 MiB of accepted events in its hands, and store
   expect(batches).toEqual([16 * mebibyte, 16 * mebibyte, 8 * mebibyte])
   expect(stored.size).toBe(40)
 })
+
+test('a workspace that fills the inbox keeps no other one waiting', async () => {
+  const store = memory()
+  const posthorn = createTestPosthorn({ storage: store })
+  const order: string[] = []
+  posthorn.on('event', ({ workspace_id }) => order.push(workspace_id))
+  await posthorn.workspaces.create({ id: 'quiet' })
+  const message = (workspaceId: string, n: number) => ({
+    id: `${workspaceId}-${n}`,
+    workspaceId,
+    event_type: 'x',
+    data: '1',
+    unique_id: null,
+    received_at: posthorn.clock.now() + n,
+  })
+  const { id } = await posthorn.workspaces.get('default')
+  await store.inbox.put(Array.from({ length: 5000 }, (_, n) => message(id, n)))
+  await store.inbox.put([message('quiet', 9000)])
+  await posthorn.drain()
+  expect(order).toHaveLength(5001)
+  expect(order.indexOf('quiet')).toBeLessThan(500)
+})

@@ -103,10 +103,10 @@ describe('while the storage stalls for a minute', () => {
       posthorn.events.create('default', { event_type: 'x', data: {} }).catch(({ code }) => codes.push(code as string))
     }
     await posthorn.clock.advance(100)
-    // Two batches of 500 are on their way; 10,000 wait behind them.
+    // Two batches of 500 are on their way; three quarters of 10,000 wait behind them, since they are of one workspace.
     expect(codes).toEqual(Array.from({ length: codes.length }, () => 'overloaded'))
-    expect(codes.length).toBeGreaterThanOrEqual(50)
-    expect(codes.length).toBeLessThanOrEqual(1050)
+    expect(codes.length).toBeGreaterThanOrEqual(2550)
+    expect(codes.length).toBeLessThanOrEqual(3550)
     expect(told).toEqual(codes.map(() => 'storage'))
   }, 60_000)
 
@@ -152,12 +152,15 @@ test('entries that wait to be gathered are bounded in bytes, and counted down as
       return batch
     },
     bytesOf: (size) => size,
+    tenantOf: (size) => (size === 31 * mib ? 'other' : 'w'),
     clock,
     gathers: true,
   })
   const going = [gathering.add(4 * mib), gathering.add(4 * mib)]
   await clock.advance(1)
-  const waiting = Array.from({ length: 4 }, () => gathering.add(32 * mib))
+  // Three quarters of 128 MiB for one workspace, and room for another one.
+  const waiting = Array.from({ length: 3 }, () => gathering.add(32 * mib))
+  waiting.push(gathering.add(31 * mib))
   await expect(gathering.add(1)).rejects.toMatchObject({ code: 'overloaded' })
   release()
   await Promise.all([...going, ...waiting])

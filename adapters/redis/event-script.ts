@@ -1,0 +1,59 @@
+import { roomFunctions } from './room-script.ts'
+
+/**
+ * The name of an event in keys. `event:<name>` is the event and `event:<name>:attempts` its index, so no name ends with
+ * `:attempts`. The name is the event's id; behind an id with that end stands a `/`, which ids cannot hold.
+ *
+ * The version before wrote an event of such an id under the id itself. There the event stays, so that processes of that
+ * version find it, until another event needs the key for its index: then the event is renamed, which takes no time.
+ */
+export const eventFunctions = `${roomFunctions}
+local function isHash(key)
+  return redis.call('TYPE', key).ok == 'hash'
+end
+
+local function nameOfEvent(id)
+  local isLikeIndex = string.sub(id, -9) == ':attempts'
+  if not isLikeIndex and string.sub(id, -1) ~= '/' then return id end
+  local name, key = id .. '/', tag .. ':event:' .. id
+  if isLikeIndex and redis.call('EXISTS', key .. '/') == 0 and isHash(key) then return id end
+  return name
+end
+
+-- The name of an event that a field or an index mentions, where the version before wrote the id.
+local function nameIn(field)
+  return string.sub(field, -1) == '/' and field or nameOfEvent(field)
+end
+
+local function idOfEvent(name)
+  return string.sub(name, -1) == '/' and string.sub(name, 1, -2) or name
+end
+
+-- Gives free the key of an index, where the version before wrote an event.
+local function renameEvent(id)
+  local before, name = tag .. ':event:' .. id, id .. '/'
+  local after = tag .. ':event:' .. name
+  redis.call('RENAMENX', before, after)
+  if redis.call('TYPE', before .. ':attempts').ok == 'zset' then
+    redis.call('RENAMENX', before .. ':attempts', after .. ':attempts')
+  end
+  local idle = redis.call('ZSCORE', tag .. ':idle', id)
+  if idle then
+    redis.call('ZREM', tag .. ':idle', id)
+    redis.call('ZADD', tag .. ':idle', idle, name)
+  end
+end
+
+local function indexAttempt(name, attempt)
+  local index = tag .. ':event:' .. name .. ':attempts'
+  local added = redis.pcall('ZADD', index, 0, attempt)
+  if type(added) ~= 'table' then return end
+  if isHash(index) then renameEvent(name .. ':attempts') end
+  redis.call('ZADD', index, 0, attempt)
+end
+`
+
+/** Whether the name of an event in keys is its id, whatever the store holds. */
+export function hasPlainName(id: string): boolean {
+  return !id.endsWith(':attempts') && !id.endsWith('/')
+}
