@@ -142,7 +142,7 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
   readonly plugins?: readonly PluginKind[]
-  /** Refuses a handle given to `using` that is outside a transaction. Default false. */
+  /** Refuses a handle given to `using` that is outside a transaction. Default true. */
   readonly requireTransaction?: boolean
 }
 
@@ -217,7 +217,7 @@ const settings = closedObject({
     }),
   ),
   strictEvents: withDefault(flag(), false),
-  requireTransaction: withDefault(flag(), false),
+  requireTransaction: withDefault(flag(), true),
 })
 
 /** The part of the options that are plain values, complete. */

@@ -1,23 +1,25 @@
 import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { postgresAttempts } from './attempts.ts'
-import { clientOf, type PostgresClient, type PostgresHandle } from './clients.ts'
+import { clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
 import { postgresConfiguration } from './configuration.ts'
 import { type Database, database, number } from './database.ts'
 import { postgresEvents } from './events.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresLimiter } from './limiter.ts'
-import { verify } from './migrate.ts'
 import { probe } from './probe.ts'
 import { purge } from './purge.ts'
 import { postgresQueue } from './queue.ts'
 import { sql } from './sql.ts'
 import { checkSchema } from './tables.ts'
-import { announcer, type Announce, boundAnnouncer, type Ear, earOf, type News } from './wake.ts'
+import { type Ear, earOf } from './ear.ts'
+import { announcer, type Announce, boundAnnouncer, type News, wokenIn } from './wake.ts'
+import { verify } from './verify.ts'
 import { postgresWorkspaces } from './workspaces.ts'
 
-export { migrate, migrationSql, schemaVersion } from './migrate.ts'
+export { migrate, type MigrateOptions, migrationSql } from './migrate.ts'
+export { schemaVersion } from './verify.ts'
 export type {
   PgClient,
   Pglite,
@@ -70,10 +72,12 @@ export function postgres(
       onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
     }),
     using(tx, { wake = true } = {}) {
-      if (isHandle(tx)) return bound(tx, schema, wake)
+      if (isHandle(tx) && !isPool(tx)) return bound(tx, schema, wake)
       throw new PosthornError(
         'transaction_required',
-        'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
+        isHandle(tx)
+          ? 'postgres().using takes one client with an open transaction; a pool runs each statement in a transaction of its own'
+          : 'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
       )
     },
     close: async () => ear?.close(),
@@ -127,7 +131,7 @@ function storageIn(db: Database, announce: Announce, ear: Ear | null) {
 
 function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage {
   const { listen: _listen, ...client } = clientOf(tx)
-  const db = database(client, { schema, prepare: false, bound: true })
+  const db = database(client, { schema, prepare: false, bound: true, woken: wokenIn(schema, wake) })
   const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
   let seen: unknown
   return {
@@ -135,6 +139,7 @@ function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage 
 
     // The time of the transaction stands still inside one; statements outside are each a transaction of their own.
     async inTransaction() {
+      if (isInTransaction(tx)) return true
       const first = await now()
       if (first === seen) return true
       seen = await now()

@@ -2,6 +2,7 @@ import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
 import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
 import { look } from './look.ts'
+import { inTurn } from './in-turn.ts'
 import { contested, locking, reserve } from './reserve.ts'
 import { countsOnceWritten, routesOf, type Seen, violationOf } from './rules.ts'
 import type { Kind } from './rows.ts'
@@ -10,9 +11,20 @@ import type { Announce } from './wake.ts'
 
 /**
  * Every write of configuration: looks, judges, and writes if the workspace is still at the revision that was looked at;
- * else all over again. Of several writers to one workspace one comes through in each round.
+ * else all over again. Of several processes that write to one workspace one comes through in each round; writers of one
+ * process take turns.
  */
 export async function change<Refusal>(
+  db: Database,
+  announce: Announce,
+  plan: ConfigPlan,
+  refuse: (seen: Seen) => Refusal | null,
+): Promise<'written' | Refusal | Violation> {
+  const work = () => changeAtOnce(db, announce, plan, refuse)
+  return await (db.bound ? work() : inTurn(db, plan.workspaceId, work))
+}
+
+async function changeAtOnce<Refusal>(
   db: Database,
   announce: Announce,
   plan: ConfigPlan,

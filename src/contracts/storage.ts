@@ -249,12 +249,18 @@ export interface IngestEntry {
   readonly attempts: readonly NewAttempt[]
   /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
   readonly trace?: string
+  /**
+   * Made for this very call, where the publisher chose the event's id. An event that is there with this token was stored by
+   * an earlier flush of this call, whose answer was lost. Missing: an event that is there with the same content was.
+   */
+  readonly token?: string
 }
 
 /**
- * `stored`: event and attempts are there, now or since an earlier call with the same id and the same event.
+ * `stored`: event and attempts are there, now or since an earlier flush of the same call.
  * `duplicate`: the `unique_id` was seen; `event` is the stored one. `id_taken`: another event has this id.
  * `stale`: the configuration moved on (or the workspace is gone); match again. `rejected`: the engine refused this entry alone.
+ * `held`: an open transaction of a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask again.
  */
 export type IngestAnswer =
   | { readonly kind: 'stored' }
@@ -262,6 +268,7 @@ export type IngestAnswer =
   | { readonly kind: 'id_taken' }
   | { readonly kind: 'stale' }
   | { readonly kind: 'rejected'; readonly cause: unknown }
+  | { readonly kind: 'held' }
 
 /** What becomes of the jobs of new attempts. */
 export interface Enqueueing {

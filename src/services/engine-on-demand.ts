@@ -43,7 +43,7 @@ const queue = {
   pausedUntil: true,
   nextDueAt: true,
   onAdded: true,
-} satisfies Calls<Omit<Queue, 'ping'>>
+} satisfies Calls<Omit<Queue, 'ping' | 'listening'>>
 const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {

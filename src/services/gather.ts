@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
-import { PosthornError } from '../errors.ts'
+import { isRetryable, PosthornError } from '../errors.ts'
 import { alarm } from './alarm.ts'
 import { inTime } from './in-time.ts'
 
@@ -35,13 +35,15 @@ interface Waiting<Entry, Answer> {
 /**
  * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
  * together in the next one, at most 500 entries and 4 MiB. A batch whose connection was lost is sent once more, so
- * `flush` must be idempotent. `gathers: false` sends each entry at once and alone.
+ * `flush` must be idempotent. `gathers: false` sends each entry at once and alone,
+ * `resends: false` sends each batch once.
  */
 export function gatherer<Entry, Answer>(options: {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
   clock: Clock
   gathers: boolean
+  resends?: boolean
   onOverload?(): void
 }): Gatherer<Entry, Answer> {
   const queue: Waiting<Entry, Answer>[] = []
@@ -106,7 +108,7 @@ export function gatherer<Entry, Answer>(options: {
       try {
         answers = await flush()
       } catch (cause) {
-        if (!(cause instanceof PosthornError) || cause.code !== 'unavailable' || cause === late) throw cause
+        if (options.resends === false || !isRetryable(cause) || cause === late) throw cause
         answers = await flush()
       }
       batch.forEach((waiting, i) => waiting.resolve(answers[i]!))

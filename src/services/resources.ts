@@ -9,7 +9,7 @@ import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
 import { refusalOf } from './taken.ts'
 import { inTurn } from './turns.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace } from './workspaces.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './workspaces.ts'
 
 interface Resource {
   readonly id: string
@@ -48,7 +48,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
     },
 
     async create(workspace, input) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const { id: workspaceId } = await writableWorkspace(ctx, workspace)
       const { id, fields } = await describe(input, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)

@@ -22,6 +22,7 @@ export class AttemptSettler {
       bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
       clock: ctx.clock,
       gathers: ctx.gathers,
+      resends: ctx.resends,
     })
   }
 

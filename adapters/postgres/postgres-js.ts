@@ -1,0 +1,92 @@
+import type { PostgresClient, PostgresJs, Row } from './clients.ts'
+import { lateError } from './errors.ts'
+import { defaultTimeoutMs, settled } from './timers.ts'
+
+/** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
+const endsWithinMs = 3_000
+
+/** A connection of postgres.js, as it is told to `onexecute`. */
+interface Connection {
+  terminate?(): void
+}
+type Pending = PromiseLike<unknown[]> & { cancel?(): unknown }
+
+/**
+ * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
+ * closed: postgres.js would send further statements on it.
+ */
+export function postgresJs(instance: PostgresJs): PostgresClient {
+  return {
+    query: (text, values, { name, timeoutMs = defaultTimeoutMs, answerMs = timeoutMs } = {}) =>
+      new Promise((resolve, reject) => {
+        let answerTimer: ReturnType<typeof setTimeout> | undefined
+        let connection: Connection | undefined
+        const options = {
+          prepare: name !== undefined,
+          onexecute(by: Connection) {
+            connection = by
+            answerTimer ??= setTimeout(giveUp, answerMs)
+            return true // the connection takes further statements
+          },
+        }
+        const pending: Pending = instance.unsafe(text, values as never[], options)
+        const timer = setTimeout(giveUp, timeoutMs)
+        const done = (): void => {
+          clearTimeout(timer)
+          clearTimeout(answerTimer)
+        }
+        function giveUp(): void {
+          done()
+          void cancel(pending, () => connection).then(() => reject(lateError()))
+          if (!isTransaction(instance)) reject(lateError())
+        }
+        pending.then(
+          (rows) => {
+            done()
+            resolve({ rows: rows as Row[] }) // objects, as rows are unless asked otherwise
+          },
+          (cause: unknown) => {
+            done()
+            reject(cause as Error) // as the driver threw it
+          },
+        )
+      }),
+    ...(typeof instance.listen === 'function' && { listen: listener(instance) }),
+  }
+}
+
+/** Inside a transaction the host is to get the answer of the server, which is that of the canceled statement. */
+export function isTransaction(instance: object): boolean {
+  return 'savepoint' in instance
+}
+
+async function cancel(pending: Pending, connection: () => Connection | undefined): Promise<void> {
+  void Promise.resolve(pending.cancel?.()).catch(() => {}) // what it was to end is looked at instead
+  if (!(await settled(pending, endsWithinMs))) connection()?.terminate?.()
+}
+
+/** How long a line has to say that it listens no more. */
+const unlistensWithinMs = 1_000
+
+/** The instance of one connection that postgres.js keeps for all that listen. */
+interface Listen {
+  sql?: { end(options: { timeout: number }): Promise<void> } | undefined
+}
+
+function listener(instance: PostgresJs): NonNullable<PostgresClient['listen']> {
+  return async (channel, heard, regained) => {
+    let isListening = false
+    const request = await instance.listen!(channel, heard, () => {
+      if (isListening) regained()
+      isListening = true
+    })
+    return async () => {
+      if (await settled(Promise.resolve(request.unlisten()), unlistensWithinMs)) return
+      // Nobody answers. Without its instance, postgres.js opens another line for the next that listens.
+      const listen = instance.listen as unknown as Listen
+      const silent = listen.sql
+      listen.sql = undefined
+      await silent?.end({ timeout: 0 })
+    }
+  }
+}
