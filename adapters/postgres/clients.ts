@@ -12,6 +12,11 @@ export interface QueryOptions {
   readonly timeoutMs?: number
   /** Give it up when the server has not answered so long after it was sent. Default `timeoutMs`. */
   readonly answerMs?: number
+  /**
+   * Run it in a transaction of its own with this isolation, where the default of the database, role or session is another.
+   * A wrapper that has no way to do so leaves it out.
+   */
+  readonly isolation?: 'read committed'
 }
 
 /**
@@ -62,6 +67,7 @@ export interface PostgresJs {
     heard: (payload: string) => void,
     onlisten?: () => void,
   ): Promise<{ unlisten(): Promise<void> }>
+  reserve?(): Promise<PostgresJs & { release(): void }>
 }
 /** The part of PGlite, or of its transaction, that is used. */
 export interface Pglite {

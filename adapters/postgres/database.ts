@@ -1,5 +1,5 @@
 import type { PostgresClient, Row } from './clients.ts'
-import { isAborted, lateError, mayBeSentAgain, translated } from './errors.ts'
+import { isAborted, isSerialization, lateError, mayBeSentAgain, translated } from './errors.ts'
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
 import { defaultTimeoutMs, letExit } from './timers.ts'
@@ -31,6 +31,8 @@ export interface Patience {
   readonly timeoutMs?: number
   /** Once the server has it. Default 8,000 for what is prepared, which is small, and `timeoutMs` for all else. */
   readonly answerMs?: number
+  /** It cannot run inside a transaction. */
+  readonly outside?: boolean
 }
 
 /** A worker is to notice soon that nobody answers any more on a connection. */
@@ -45,9 +47,21 @@ export function database(
   client: PostgresClient,
   { schema, prepare, bound, woken = null }: { schema: string; prepare: boolean; bound: boolean; woken?: Sql | null },
 ): Database {
-  const send = async (statement: Sql, prepared: boolean, patience: Patience): Promise<readonly Row[]> => {
+  // Statements are written for READ COMMITTED. That another isolation is the default shows when one of them fails by it:
+  // from then on each states its own, which costs two round trips more.
+  let isolation: 'read committed' | null = null
+  const send = async (
+    statement: Sql,
+    prepared: boolean,
+    { outside = false, ...patience }: Patience,
+  ): Promise<readonly Row[]> => {
     const text = textOf(statement)
-    const options = { timeoutMs: defaultTimeoutMs, ...patience, ...(prepared && { name: nameOf(text) }) }
+    const options = {
+      timeoutMs: defaultTimeoutMs,
+      ...patience,
+      ...(prepared && { name: nameOf(text) }),
+      ...(isolation !== null && !outside && { isolation }),
+    }
     try {
       const answer = client.query(text, statement.values as Value[], options).then(({ rows }) => rows)
       return await within(options.timeoutMs + (bound ? spareOfHostsMs : spareMs), answer)
@@ -61,6 +75,7 @@ export function database(
         return await send(statement, prepared, patience)
       } catch (error) {
         if (!mayBeSentAgain(error)) throw error
+        if (isSerialization(error)) isolation = 'read committed'
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }

@@ -59,6 +59,11 @@ export function mayBeSentAgain(error: unknown): boolean {
   return error instanceof PosthornError && (error.code === 'serialization_failure' || error.code === 'deadlock')
 }
 
+/** A transaction saw what another one wrote meanwhile, which READ COMMITTED does not mind. */
+export function isSerialization(error: unknown): boolean {
+  return error instanceof PosthornError && error.code === 'serialization_failure'
+}
+
 /** A lock was not to be had in the time that the statement gave. */
 export function isLockTimeout(error: unknown): boolean {
   return codeOf(causeOf(error)) === '55P03'

@@ -1,5 +1,6 @@
 import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
 import { PosthornError } from '../../src/errors.ts'
+import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'
 import { clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
@@ -11,6 +12,7 @@ import { postgresLimiter } from './limiter.ts'
 import { probe } from './probe.ts'
 import { purge } from './purge.ts'
 import { postgresQueue } from './queue.ts'
+import { sideBySide } from './side-by-side.ts'
 import { sql } from './sql.ts'
 import { checkSchema } from './tables.ts'
 import { type Ear, earOf } from './ear.ts'
@@ -19,6 +21,7 @@ import { verify } from './verify.ts'
 import { postgresWorkspaces } from './workspaces.ts'
 
 export { migrate, type MigrateOptions, migrationSql } from './migrate.ts'
+export { openPostgres, type OpenedPostgres, type OpenPostgresOptions } from './open.ts'
 export { schemaVersion } from './verify.ts'
 export type {
   PgClient,
@@ -55,7 +58,7 @@ export interface PostgresOptions {
 export function postgres(
   handle: PostgresHandle,
   { schema = 'posthorn', prepare = true, listen }: PostgresOptions = {},
-): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'using' | 'verify'>> {
+): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'>> {
   checkSchema(schema)
   const { listen: own, ...client } = clientOf(handle)
   const listening = listen ?? (prepare ? own : undefined)
@@ -80,6 +83,7 @@ export function postgres(
           : 'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
       )
     },
+    advice: () => adviceOn(handle),
     close: async () => ear?.close(),
   }
 }
@@ -87,12 +91,13 @@ export function postgres(
 function storageIn(db: Database, announce: Announce, ear: Ear | null) {
   const { run, t } = db
   const ping = probe(db)
+  const changeRow = sideBySide(db, announce)
   return {
     name: 'postgres',
     workspaces: postgresWorkspaces(db, announce),
-    endpoints: postgresCollection('endpoints', db, announce),
-    sources: postgresCollection('sources', db, announce),
-    plugins: postgresCollection('plugins', db, announce),
+    endpoints: postgresCollection('endpoints', db, changeRow),
+    sources: postgresCollection('sources', db, changeRow),
+    plugins: postgresCollection('plugins', db, changeRow),
     events: postgresEvents(db, announce),
     attempts: postgresAttempts(db, announce),
     queue: { ...postgresQueue(db, announce, ear), ping },

@@ -50,7 +50,7 @@ function ask(client: unknown, statement: Statement): Promise<{ rows: Row[] }> {
 async function onPool(
   pool: PgPool,
   statement: Statement,
-  { timeoutMs = defaultTimeoutMs, answerMs = timeoutMs }: QueryOptions,
+  { timeoutMs = defaultTimeoutMs, answerMs = timeoutMs, isolation }: QueryOptions,
 ): Promise<{ rows: Row[] }> {
   const began = performance.now()
   const client = await checkOut(pool, timeoutMs)
@@ -63,7 +63,7 @@ async function onPool(
     if (!isGood) destroy(client)
     client.release(!isGood)
   }
-  const running = ask(client, statement)
+  const running = isolation === undefined ? ask(client, statement) : isolated(client, isolation, statement)
   running.then(
     () => isGivenUp || giveBack(true),
     (error: unknown) => isGivenUp || giveBack(isOfStatement(error)),
@@ -74,6 +74,19 @@ async function onPool(
     void endOnServer(client, running).then(giveBack)
     return Promise.resolve()
   })
+}
+
+/** Runs a statement in a transaction of its own, of this isolation. */
+async function isolated(client: PgListener, isolation: string, statement: Statement): Promise<{ rows: Row[] }> {
+  await client.query(`begin isolation level ${isolation}`)
+  try {
+    const answer = await ask(client, statement)
+    await client.query('commit')
+    return answer
+  } catch (error) {
+    await client.query('rollback')
+    throw error
+  }
 }
 
 /** Ends what a client runs. Answers whether the connection is good: the request was taken, and the server has answered. */

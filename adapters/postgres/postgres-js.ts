@@ -1,5 +1,6 @@
-import type { PostgresClient, PostgresJs, Row } from './clients.ts'
+import type { PostgresClient, PostgresJs, QueryOptions, Row } from './clients.ts'
 import { lateError } from './errors.ts'
+import type { Value } from './sql.ts'
 import { defaultTimeoutMs, settled } from './timers.ts'
 
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
@@ -17,42 +18,77 @@ type Pending = PromiseLike<unknown[]> & { cancel?(): unknown }
  */
 export function postgresJs(instance: PostgresJs): PostgresClient {
   return {
-    query: (text, values, { name, timeoutMs = defaultTimeoutMs, answerMs = timeoutMs } = {}) =>
-      new Promise((resolve, reject) => {
-        let answerTimer: ReturnType<typeof setTimeout> | undefined
-        let connection: Connection | undefined
-        const options = {
-          prepare: name !== undefined,
-          onexecute(by: Connection) {
-            connection = by
-            answerTimer ??= setTimeout(giveUp, answerMs)
-            return true // the connection takes further statements
-          },
-        }
-        const pending: Pending = instance.unsafe(text, values as never[], options)
-        const timer = setTimeout(giveUp, timeoutMs)
-        const done = (): void => {
-          clearTimeout(timer)
-          clearTimeout(answerTimer)
-        }
-        function giveUp(): void {
-          done()
-          void cancel(pending, () => connection).then(() => reject(lateError()))
-          if (!isTransaction(instance)) reject(lateError())
-        }
-        pending.then(
-          (rows) => {
-            done()
-            resolve({ rows: rows as Row[] }) // objects, as rows are unless asked otherwise
-          },
-          (cause: unknown) => {
-            done()
-            reject(cause as Error) // as the driver threw it
-          },
-        )
-      }),
+    query: (text, values, { isolation, ...options } = {}) => {
+      const isOwn = isolation === undefined || instance.reserve === undefined
+      return isOwn
+        ? ask(instance, text, values, options)
+        : isolated(instance, isolation, (tx) => ask(tx, text, values, options))
+    },
     ...(typeof instance.listen === 'function' && { listen: listener(instance) }),
   }
+}
+
+/** Runs a statement on a connection of its own, in a transaction of this isolation. */
+async function isolated<Answer>(
+  instance: PostgresJs,
+  isolation: string,
+  work: (tx: PostgresJs) => Promise<Answer>,
+): Promise<Answer> {
+  const tx = await instance.reserve!() // it was looked for
+  try {
+    await tx.unsafe(`begin isolation level ${isolation}`)
+    try {
+      const answer = await work(tx)
+      await tx.unsafe('commit')
+      return answer
+    } catch (error) {
+      await tx.unsafe('rollback')
+      throw error
+    }
+  } finally {
+    tx.release()
+  }
+}
+
+function ask(
+  instance: PostgresJs,
+  text: string,
+  values: Value[],
+  { name, timeoutMs = defaultTimeoutMs, answerMs = timeoutMs }: QueryOptions,
+): Promise<{ rows: Row[] }> {
+  return new Promise((resolve, reject) => {
+    let answerTimer: ReturnType<typeof setTimeout> | undefined
+    let connection: Connection | undefined
+    const options = {
+      prepare: name !== undefined,
+      onexecute(by: Connection) {
+        connection = by
+        answerTimer ??= setTimeout(giveUp, answerMs)
+        return true // the connection takes further statements
+      },
+    }
+    const pending: Pending = instance.unsafe(text, values as never[], options)
+    const timer = setTimeout(giveUp, timeoutMs)
+    const done = (): void => {
+      clearTimeout(timer)
+      clearTimeout(answerTimer)
+    }
+    function giveUp(): void {
+      done()
+      void cancel(pending, () => connection).then(() => reject(lateError()))
+      if (!isTransaction(instance)) reject(lateError())
+    }
+    pending.then(
+      (rows) => {
+        done()
+        resolve({ rows: rows as Row[] }) // objects, as rows are unless asked otherwise
+      },
+      (cause: unknown) => {
+        done()
+        reject(cause as Error) // as the driver threw it
+      },
+    )
+  })
 }
 
 /** Inside a transaction the host is to get the answer of the server, which is that of the canceled statement. */

@@ -1,6 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import { type Database, number } from './database.ts'
 import { migrations } from './migrations.ts'
+import { verifyRights } from './rights.ts'
 import { raw, sql } from './sql.ts'
 
 /** The version that this package writes and reads. */
@@ -28,6 +29,7 @@ export async function verify(db: Database): Promise<void> {
   const { schema } = db
   const encoding = await encodingOf(db)
   if (encoding !== 'UTF8') throw new PosthornError('unavailable', await encodingText(db))
+  await verifyRights(db)
   const { latest } = await versionsOf(db)
   if (latest === 0) throw new PosthornError('unavailable', `The schema "${schema}" is missing: run migrate()`)
   if (latest < schemaVersion) {

@@ -12,7 +12,8 @@ import type {
 } from '../contracts/storage.ts'
 
 /** What an engine that is loaded on demand has: everything, but nothing to verify and no queue to ping. */
-type Engine = Omit<Storage, 'verify'> & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
+type Engine = Omit<Storage, 'verify' | 'advice' | 'release'> &
+  Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
 type Calls<Part> = {
   readonly [Name in keyof Part]-?: Part[Name] extends ((...args: never[]) => unknown) | undefined ? true : never
 }
