@@ -9,7 +9,8 @@ export function adviceOn(handle: PostgresHandle): readonly string[] {
     if (!isPositive(options['connectionTimeoutMillis'])) missing.push('connectionTimeoutMillis: 5000')
     if (options['keepAlive'] !== true) missing.push('keepAlive: true')
   } else if ('unsafe' in handle) {
-    if (!isPositive(options['connect_timeout'])) missing.push('connect_timeout: 5')
+    if (!isPositive(options['connect_timeout']) || Number(options['connect_timeout']) > 10)
+      missing.push('connect_timeout: 5')
     if (!isPositive(options['keep_alive'])) missing.push('keep_alive: 10')
   }
   if (missing.length === 0) return []

@@ -6,11 +6,15 @@ import { defaultTimeoutMs, settled } from './timers.ts'
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
 const endsWithinMs = 3_000
 
+/** A statement that waits behind others is canceled once it is its turn, if that comes within this time. */
+const activeWithinMs = 60_000
+const lookEveryMs = 50
+
 /** A connection of postgres.js, as it is told to `onexecute`. */
 interface Connection {
   terminate?(): void
 }
-type Pending = PromiseLike<unknown[]> & { cancel?(): unknown }
+type Pending = PromiseLike<unknown[]> & { readonly active?: boolean; cancel?(): unknown }
 
 /**
  * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
@@ -97,6 +101,11 @@ export function isTransaction(instance: object): boolean {
 }
 
 async function cancel(pending: Pending, connection: () => Connection | undefined): Promise<void> {
+  // Not before it is the one that the server works on: postgres.js would take the answer to it for that of the next one.
+  for (let waited = 0; pending.active === false && waited < activeWithinMs; waited += lookEveryMs) {
+    if (await settled(pending, lookEveryMs)) return
+  }
+  if (pending.active === false) return
   void Promise.resolve(pending.cancel?.()).catch(() => {}) // what it was to end is looked at instead
   if (!(await settled(pending, endsWithinMs))) connection()?.terminate?.()
 }
