@@ -1,7 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import type { PgPool, PostgresClient } from './clients.ts'
-import { type PostgresOptions, postgres } from './index.ts'
+import { type PostgresOptions, postgres } from './storage.ts'
 import { migrate, type MigrateOptions } from './migrate.ts'
 import { pgPool } from './pg.ts'
 

@@ -44,10 +44,10 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<PgListener> {
         clearInterval(looking)
         resolve(client)
       },
-      (cause: unknown) => {
+      (cause: Error) => {
         clearTimeout(timer)
         clearInterval(looking)
-        reject(cause as Error) // as the pool threw it
+        reject(cause)
       },
     )
   })
@@ -57,8 +57,10 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<PgListener> {
 function watch(pool: Internals): ReturnType<typeof setInterval> {
   const look = (): void => {
     const now = performance.now()
-    for (const client of pool._clients ?? []) {
-      if (client._connecting !== true) continue
+    const { _clients: clients = [] } = pool
+    for (const client of clients) {
+      const { _connecting: isConnecting } = client
+      if (isConnecting !== true) continue
       const first = since.get(client) ?? now
       since.set(client, first)
       if (now - first >= connectMs) client.connection?.stream?.destroy()

@@ -87,9 +87,9 @@ function ask(
         done()
         resolve({ rows: rows as Row[] }) // objects, as rows are unless asked otherwise
       },
-      (cause: unknown) => {
+      (cause: Error) => {
         done()
-        reject(cause as Error) // as the driver threw it
+        reject(cause)
       },
     )
   })

@@ -29,7 +29,7 @@ const http = {
   },
 }
 const complain = (message: string, details?: { cause?: unknown }) =>
-  void failures.push(`${message}: ${String(details?.cause ?? '')}`)
+  void failures.push(`${message}: ${details?.cause instanceof Error ? details.cause.message : ''}`)
 
 interface Running {
   readonly posthorn: Posthorn
