@@ -57,7 +57,7 @@ export interface Storage {
   /** Refuses an engine that cannot serve, such as an old schema, with an `unavailable` error that says what to run. */
   verify?(): Promise<void>
   /** What the host should set on the client that it brought, a sentence each. `start` logs them as warnings. */
-  advice?(): readonly string[]
+  advice?(): Promise<readonly string[]>
   /** A worker over it has stopped: lets go of connections that the adapter opened itself. What is asked afterwards opens them again. */
   release?(): Promise<void>
 
