@@ -6,14 +6,18 @@ import pg from 'pg'
 import { createPosthorn } from 'posthorn'
 import { migrate, postgres, type PostgresClient } from 'posthorn/postgres'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
 await pool.query('create table if not exists orders (id integer primary key)')
 
 const db = drizzle(pool)
 const orders = pgTable('orders', { id: integer().primaryKey() })
-const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
+const posthorn = createPosthorn({ storage: postgres(pool) })
 
 /** Drizzle takes no text with $1, $2, ... beside its values, so they are put into their places again. */
 const through = (tx: Pick<typeof db, 'execute'>): PostgresClient => ({

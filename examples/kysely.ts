@@ -8,13 +8,17 @@ interface Shop {
   orders: { id: number }
 }
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
 await pool.query('create table if not exists orders (id integer primary key)')
 
 const db = new Kysely<Shop>({ dialect: new PostgresDialect({ pool }) })
-const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
+const posthorn = createPosthorn({ storage: postgres(pool) })
 
 const through = (tx: Transaction<Shop>): PostgresClient => ({
   query: (text, values) => tx.executeQuery<Record<string, unknown>>(CompiledQuery.raw(text, values)),

@@ -5,13 +5,17 @@ import pg from 'pg'
 import { createPosthorn } from 'posthorn'
 import { migrate, postgres, type PostgresClient } from 'posthorn/postgres'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
 await pool.query('create table if not exists orders (id integer primary key)')
 
 const prisma = new PrismaClient({ adapter: new PrismaPg(pool) }) // of a schema with: model Order { id Int @id @@map("orders") }
-const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
+const posthorn = createPosthorn({ storage: postgres(pool) })
 
 const through = (tx: Prisma.TransactionClient): PostgresClient => ({
   query: async (text, values) => ({ rows: await tx.$queryRawUnsafe(text, ...values) }),

@@ -23,13 +23,11 @@ if (env.REDIS_URL) {
   closing.push(async () => client.close())
 }
 if (env.DATABASE_URL) {
-  const [{ default: pg }, { migrate, postgres }] = await Promise.all([import('pg'), import('posthorn/postgres')])
-  const pool = new pg.Pool({ connectionString: env.DATABASE_URL, max: 20 })
-  pool.on('error', (error) => console.error(`postgres: ${error.message}`))
-  await migrate(pool)
-  engine = { ...engine, storage: postgres(pool) }
+  const { openPostgres } = await import('posthorn/postgres')
+  const storage = openPostgres(env.DATABASE_URL, { max: 20 })
+  await storage.migrate()
+  engine = { ...engine, storage }
   engines.unshift('postgres')
-  closing.push(() => pool.end())
 }
 
 const posthorn = createPosthorn({

@@ -3,7 +3,12 @@ import pg from 'pg'
 import { createPosthorn } from 'posthorn'
 import { migrate, postgres } from 'posthorn/postgres'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'], max: 2 })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  max: 2,
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool) // or in a step of your deployment
 const posthorn = createPosthorn({ storage: postgres(pool, { listen: false }) })

@@ -3,11 +3,15 @@ import pg from 'pg'
 import { createPosthorn } from 'posthorn'
 import { migrate, postgres } from 'posthorn/postgres'
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
 await pool.query('create table if not exists orders (id integer primary key)')
-const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
+const posthorn = createPosthorn({ storage: postgres(pool) })
 
 async function placeOrder(id: number) {
   const client = await pool.connect()

@@ -8,7 +8,11 @@ const orders = Number(process.env['ORDERS'] ?? 10)
 const counters = 4
 let placed = 0
 
-const pool = new pg.Pool({ connectionString: process.env['DATABASE_URL'] })
+const pool = new pg.Pool({
+  connectionString: process.env['DATABASE_URL'],
+  connectionTimeoutMillis: 5_000,
+  keepAlive: true,
+})
 pool.on('error', (error) => console.error(error.message))
 await migrate(pool)
 // Of several that start at once, one makes the table: "if not exists" alone lets two collide.
@@ -17,7 +21,7 @@ await pool.query(`
   select pg_advisory_xact_lock(6474);
   create table if not exists orders (id bigint generated always as identity primary key, total integer);
   commit`)
-const posthorn = createPosthorn({ storage: postgres(pool), requireTransaction: true })
+const posthorn = createPosthorn({ storage: postgres(pool) })
 
 async function placeOrder(total: number) {
   const client = await pool.connect()

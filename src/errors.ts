@@ -9,6 +9,9 @@ export type ErrorCode =
   | 'forbidden'
   | 'transaction_required'
   | 'overloaded'
+  | 'serialization_failure'
+  | 'deadlock'
+  | 'timeout'
   | 'unavailable'
   | 'internal'
 
@@ -32,6 +35,9 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   forbidden: 403,
   transaction_required: 400,
   overloaded: 503,
+  serialization_failure: 503,
+  deadlock: 503,
+  timeout: 503,
   unavailable: 503,
   internal: 500,
 }
@@ -58,6 +64,26 @@ export class PosthornError extends Error {
     this.fields = details.fields
     this.more = details.more
   }
+}
+
+const retryableCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
+  'overloaded',
+  'serialization_failure',
+  'deadlock',
+  'timeout',
+  'unavailable',
+])
+/** A serialization failure and a deadlock, as PostgreSQL says them. */
+const retryableStates: ReadonlySet<unknown> = new Set(['40001', '40P01'])
+
+/**
+ * Whether the same may succeed when it is done once more: a call outside a transaction, or the host's whole transaction
+ * from its `begin`. It takes what Posthorn throws, and what a PostgreSQL driver throws, at the `commit` too.
+ */
+export function isRetryable(error: unknown): boolean {
+  if (error instanceof PosthornError) return retryableCodes.has(error.code)
+  const { code, errno } = (error ?? {}) as { readonly code?: unknown; readonly errno?: unknown } // of whatever was thrown
+  return retryableStates.has(code) || retryableStates.has(errno)
 }
 
 /** A body refused at the places that `fields` names: at the first hundred of them, in their order. */

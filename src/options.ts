@@ -148,7 +148,7 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
   readonly plugins?: readonly PluginKind[]
-  /** Refuses a handle given to `using` that is outside a transaction. Default false. */
+  /** Refuses a handle given to `using` that is outside a transaction. Default true. */
   readonly requireTransaction?: boolean
   /**
    * `webhookx`: for receivers and scripts that know WebhookX 1.2.0, answers, deliveries and syncs are closer to it, as
@@ -244,7 +244,7 @@ const settings = closedObject({
     }),
   ),
   strictEvents: withDefault(flag(), false),
-  requireTransaction: withDefault(flag(), false),
+  requireTransaction: withDefault(flag(), true),
   compatible: v.optional(oneOf(['webhookx'])),
 })
 

@@ -76,6 +76,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     gathers: platform.gathers,
+    resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
     enqueued(added) {
       if (added.length === 0) return
@@ -134,6 +135,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
     configuration: configurationReader({ ...outer, storage }, outer.configuration),
     gathers: false,
+    resends: false,
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }

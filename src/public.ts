@@ -1,5 +1,5 @@
 // What every entry of the package exports beside `createPosthorn`.
-export { type ErrorCode, type FieldError, type FieldErrors, PosthornError } from './errors.ts'
+export { type ErrorCode, type FieldError, type FieldErrors, isRetryable, PosthornError } from './errors.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type {
   Awaitable,

@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 16,
     'memory/index': 10,
     'node/index': 49,
-    'postgres/index': 24,
+    'postgres/index': 30,
     'redis/index': 22,
   }
 

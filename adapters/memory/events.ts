@@ -59,7 +59,7 @@ function ingest(
   const room = roomOf(state, workspaceId)
   if (room === undefined) return { kind: 'stale' }
   const there = state.events.get(event.id)
-  if (there?.room === room && isSame(there, event)) return { kind: 'stored' }
+  if (there?.room === room && isOfCall(there, entry)) return { kind: 'stored' }
   const seen = event.unique_id === null ? undefined : room.eventOfUniqueId.get(event.unique_id)
   if (seen !== undefined) return { kind: 'duplicate', event: { ...state.events.get(seen)!.event } }
   if (there !== undefined) return { kind: 'id_taken' }
@@ -71,8 +71,9 @@ function ingest(
   return { kind: 'stored' }
 }
 
-/** Whether an event is the one that was stored, sent once more. */
-function isSame({ event: stored }: KeptEvent, event: StoredEvent): boolean {
+/** Whether an event was stored by an earlier flush of the same call. */
+function isOfCall({ event: stored, token }: KeptEvent, { event, token: own }: IngestEntry): boolean {
+  if (own !== undefined) return token === own
   return (
     stored.event_type === event.event_type &&
     stored.data === event.data &&

@@ -4,8 +4,13 @@ import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'
 
 /** Keeps an event with its attempts. */
-export function addEvent(state: State, room: Room, { event, attempts, trace }: IngestEntry, enqueue: boolean): void {
-  const kept: KeptEvent = { room, event: { ...event }, trace, attempts: sorted(), open: attempts.length }
+export function addEvent(
+  state: State,
+  room: Room,
+  { event, attempts, trace, token }: IngestEntry,
+  enqueue: boolean,
+): void {
+  const kept: KeptEvent = { room, event: { ...event }, trace, token, attempts: sorted(), open: attempts.length }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
   if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)

@@ -37,6 +37,7 @@ export interface KeptEvent {
   readonly room: Room
   readonly event: StoredEvent
   readonly trace: string | undefined
+  readonly token: string | undefined
   readonly attempts: Sorted
   /** How many of its attempts are open. */
   open: number

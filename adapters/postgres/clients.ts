@@ -1,3 +1,6 @@
+import { quoted } from './pg-listen.ts'
+import { pgClient, pgPool } from './pg.ts'
+import { isTransaction, postgresJs } from './postgres-js.ts'
 import type { Value } from './sql.ts'
 
 export type Row = Readonly<Record<string, unknown>>
@@ -5,21 +8,34 @@ export type Row = Readonly<Record<string, unknown>>
 export interface QueryOptions {
   /** Prepare the statement under this name, which stands for this text alone. Missing: do not prepare. */
   readonly name?: string
-  /** Give the statement up after this time. */
+  /** Give the statement up after this time, the wait for a connection included. Default 20,000. */
   readonly timeoutMs?: number
+  /** Give it up when the server has not answered so long after it was sent. Default `timeoutMs`. */
+  readonly answerMs?: number
+  /**
+   * Run it in a transaction of its own with this isolation, where the default of the database, role or session is another.
+   * A wrapper that has no way to do so leaves it out.
+   */
+  readonly isolation?: 'read committed'
 }
 
 /**
  * All that is asked of a driver. A wrapper for one that is not known here takes a few lines; `$1` marks parameters, and
- * an array stands for a `text[]`.
+ * an array stands for a `text[]`. A wrapper should also end a statement on the server when its time is over.
  */
 export interface PostgresClient {
   query(text: string, values: Value[], options?: QueryOptions): Promise<{ rows: Row[] }>
   /**
-   * Hears notifications on a connection of its own. A lost one is made again, then `regained` is called.
-   * Answers how to stop.
+   * Hears notifications on a connection of its own. A lost one is told to `lost` at once, if that can be seen, and made
+   * again; then `regained` is called. Answers how to stop. A connection that went silent unseen is stopped, and `listen` is
+   * called once more.
    */
-  listen?(channel: string, heard: (payload: string) => void, regained: () => void): Promise<() => Promise<void>>
+  listen?(
+    channel: string,
+    heard: (payload: string) => void,
+    regained: () => void,
+    lost?: () => void,
+  ): Promise<() => Promise<void>>
   /** Connections of the pool, all and busy. */
   stats?(): { total: number; active: number }
 }
@@ -36,6 +52,7 @@ export interface PgPool {
   readonly totalCount: number
   readonly idleCount: number
 }
+/** The part of a client of a `pg` Pool that is used. */
 export interface PgListener {
   query(query: string): Promise<unknown>
   on(event: string, listener: (...args: never[]) => void): unknown
@@ -50,6 +67,7 @@ export interface PostgresJs {
     heard: (payload: string) => void,
     onlisten?: () => void,
   ): Promise<{ unlisten(): Promise<void> }>
+  reserve?(): Promise<PostgresJs & { release(): void }>
 }
 /** The part of PGlite, or of its transaction, that is used. */
 export interface Pglite {
@@ -69,104 +87,18 @@ export function clientOf(handle: PostgresHandle): PostgresClient {
   return handle as PostgresClient // what is left has `query`, as a wrapper has
 }
 
-/** pg takes the name and the time with the text, which its typed overloads hide. */
-function pgClient(client: PgClient | PgPool): PostgresClient {
-  const query = client.query.bind(client) as unknown as (config: object) => Promise<{ rows: Row[] }>
-  return {
-    query: (text, values, { name, timeoutMs } = {}) => query({ text, values, name, query_timeout: timeoutMs }),
-  }
+/** Whether a handle runs each statement where it likes: a pool, a postgres.js instance, PGlite itself. */
+export function isPool(handle: PostgresHandle): boolean {
+  const isInstance = 'unsafe' in handle && 'begin' in handle && !isTransaction(handle)
+  return isInstance || 'totalCount' in handle || 'execProtocol' in handle
 }
 
-function pgPool(pool: PgPool): PostgresClient {
-  const max = (pool as { options?: { max?: number } }).options?.max ?? Infinity
-  return {
-    ...pgClient(pool),
-    stats: () => ({ total: pool.totalCount, active: pool.totalCount - pool.idleCount }),
-    // A pool of one connection has none to spare for listening.
-    ...(max > 1 && { listen: (channel, heard, regained) => pgListen(pool, channel, heard, regained) }),
-  }
-}
-
-const pauseMs = 1000
-
-/** Listens on one connection of the pool, and takes another when that is lost. */
-async function pgListen(
-  pool: PgPool,
-  channel: string,
-  heard: (payload: string) => void,
-  regained: () => void,
-): Promise<() => Promise<void>> {
-  let stopped = false
-  let hangUp: () => void = () => {}
-
-  const open = async (): Promise<void> => {
-    const client = await pool.connect()
-    const onNotification = (message: { channel: string; payload?: string }) => {
-      if (message.channel === channel) heard(message.payload ?? '')
-    }
-    const end = (): void => {
-      client.removeListener('notification', onNotification)
-      client.removeListener('end', onLost)
-      client.release(true)
-    }
-    const onLost = (): void => {
-      end()
-      if (!stopped) again()
-    }
-    client.on('notification', onNotification)
-    // Every loss ends with `end`; without a listener for `error` it would end the process too.
-    client.on('error', () => {})
-    client.on('end', onLost)
-    hangUp = end
-    try {
-      await client.query(`listen ${quoted(channel)}`)
-    } catch (error) {
-      end()
-      throw error
-    }
-    if (stopped) end()
-  }
-  const again = (): void => {
-    hangUp = () => clearTimeout(timer)
-    const timer = setTimeout(() => void open().then(regained, () => stopped || again()), pauseMs)
-  }
-
-  await open()
-  return async () => {
-    if (stopped) return
-    stopped = true
-    hangUp()
-  }
-}
-
-function postgresJs(instance: PostgresJs): PostgresClient {
-  return {
-    async query(text, values, { name, timeoutMs } = {}) {
-      const pending = instance.unsafe(text, values as never[], { prepare: name !== undefined })
-      const timer = timeoutMs === undefined ? undefined : setTimeout(() => cancel(pending), timeoutMs)
-      try {
-        return { rows: (await pending) as Row[] } // objects, as rows are unless asked otherwise
-      } finally {
-        clearTimeout(timer)
-      }
-    },
-    ...(typeof instance.listen === 'function' && {
-      listen: async (channel, heard, regained) => {
-        let listening = false
-        const request = await instance.listen!(channel, heard, () => {
-          if (listening) regained()
-          listening = true
-        })
-        return () => request.unlisten()
-      },
-    }),
-  }
-}
-
-function cancel(pending: unknown): void {
-  if (typeof pending === 'object' && pending !== null && 'cancel' in pending && typeof pending.cancel === 'function') {
-    pending.cancel()
-  }
+/** Whether a handle says itself that a transaction is open. Where it does not, the server is to be asked. */
+export function isInTransaction(handle: PostgresHandle): boolean {
+  if ('unsafe' in handle) return isTransaction(handle)
+  const { getTransactionStatus } = handle as { getTransactionStatus?(): string | null }
+  const status = typeof getTransactionStatus === 'function' ? getTransactionStatus.call(handle) : null
+  return status === 'T' || status === 'E'
 }
 
 function pglite(db: Pglite): PostgresClient {
@@ -179,8 +111,4 @@ function pglite(db: Pglite): PostgresClient {
       },
     }),
   }
-}
-
-function quoted(channel: string): string {
-  return `"${channel.replaceAll('"', '""')}"`
 }

@@ -1,23 +1,22 @@
 import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage.ts'
 import { type Database, number } from './database.ts'
 import { named, pageOf, equals } from './page.ts'
-import { change } from './plan.ts'
+import type { ChangeRow } from './side-by-side.ts'
 import { type Kind, planFor, rowOf, type Rows } from './rows.ts'
 import { all, raw, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
 
 /** Endpoints, sources or plugins. */
 export function postgresCollection<K extends Kind>(
   kind: K,
   db: Database,
-  announce: Announce,
+  changeRow: ChangeRow,
 ): Collection<Rows[K], PluginQuery> {
   const { run, t } = db
   const keyOf = (workspaceId: string) => sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
 
   return {
     insert: (workspaceId, row, bounds) =>
-      change(db, announce, planFor(workspaceId, kind, [row], [], bounds), (seen): Inserted | null => {
+      changeRow(planFor(workspaceId, kind, [row], [], bounds), (seen): Inserted | null => {
         if (seen.revision === null) return 'missing'
         return seen.rows[kind].has(row.id) ? { kind: 'unique', key: { id: row.id } } : null
       }),
@@ -49,14 +48,14 @@ export function postgresCollection<K extends Kind>(
       ),
 
     update: (workspaceId, row, from, bounds) =>
-      change(db, announce, planFor(workspaceId, kind, [row], [], bounds), (seen) => {
+      changeRow(planFor(workspaceId, kind, [row], [], bounds), (seen) => {
         const there = seen.rows[kind].get(row.id)
         if (there === undefined || !there.mine) return 'missing'
         return there.revision === from ? null : 'conflict'
       }),
 
     async delete(workspaceId, id) {
-      const answer = await change(db, announce, planFor(workspaceId, kind, [], [id]), (seen) =>
+      const answer = await changeRow(planFor(workspaceId, kind, [], [id]), (seen) =>
         seen.rows[kind].get(id)?.mine === true ? null : ('missing' as const),
       )
       return answer === 'written'

@@ -1,9 +1,8 @@
-import { PosthornError } from '../../src/errors.ts'
 import type { PostgresClient, Row } from './clients.ts'
-import { isRetryable, translated } from './errors.ts'
+import { isAborted, isSerialization, lateError, mayBeSentAgain, translated } from './errors.ts'
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
-import { letExit } from './timers.ts'
+import { defaultTimeoutMs, letExit } from './timers.ts'
 import { upkeep } from './upkeep.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
@@ -13,62 +12,115 @@ export interface Database {
   readonly t: Tables
   /** Whether all of it runs in a transaction of the host. */
   readonly bound: boolean
+  /**
+   * Inside a transaction of the host: what a statement that adds jobs has at the end of its last query, so that workers wake
+   * at the commit. A rollback to a savepoint takes it back with the jobs. Null elsewhere.
+   */
+  readonly woken: Sql | null
   /** Runs one statement that is always of the same text, so that it is worth preparing. */
-  run(statement: Sql): Promise<readonly Row[]>
+  run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Runs one statement whose text differs from call to call. */
-  ask(statement: Sql): Promise<readonly Row[]>
+  ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Is told how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
 }
 
-/** No statement takes longer, the wait for a connection included. */
-const deadlineMs = 20_000
+/** How long a statement may take, milliseconds. */
+export interface Patience {
+  /** The wait for a connection included. Default 20,000. */
+  readonly timeoutMs?: number
+  /** Once the server has it. Default 8,000 for what is prepared, which is small, and `timeoutMs` for all else. */
+  readonly answerMs?: number
+  /** It cannot run inside a transaction. */
+  readonly outside?: boolean
+}
+
+/** A worker is to notice soon that nobody answers any more on a connection. */
+const smallAnswerMs = 8_000
+/** Clients keep to the time themselves, and end a statement on the server too; this is for those that do not. */
+const spareMs = 1_000
+/** Inside a transaction of the host the answer of the server is waited for, once the statement is canceled. */
+const spareOfHostsMs = 7_000
 const pausesMs = [5, 20, 60]
 
 export function database(
   client: PostgresClient,
-  { schema, prepare, bound }: { schema: string; prepare: boolean; bound: boolean },
+  { schema, prepare, bound, woken = null }: { schema: string; prepare: boolean; bound: boolean; woken?: Sql | null },
 ): Database {
-  const send = async (statement: Sql, prepared: boolean): Promise<readonly Row[]> => {
+  // Statements are written for READ COMMITTED. That another isolation is the default shows when one of them fails by it:
+  // from then on each states its own, which costs two round trips more.
+  let isolation: 'read committed' | null = null
+  const send = async (
+    statement: Sql,
+    prepared: boolean,
+    { outside = false, ...patience }: Patience,
+  ): Promise<readonly Row[]> => {
     const text = textOf(statement)
-    const options = { timeoutMs: deadlineMs, ...(prepared && { name: nameOf(text) }) }
+    const options = {
+      timeoutMs: defaultTimeoutMs,
+      ...patience,
+      ...(prepared && { name: nameOf(text) }),
+      ...(isolation !== null && !outside && { isolation }),
+    }
     try {
-      return await within(client.query(text, statement.values as Value[], options).then(({ rows }) => rows))
+      const answer = client.query(text, statement.values as Value[], options).then(({ rows }) => rows)
+      return await within(options.timeoutMs + (bound ? spareOfHostsMs : spareMs), answer)
     } catch (error) {
       throw translated(error, schema)
     }
   }
-  const insist = async (statement: Sql, prepared: boolean): Promise<readonly Row[]> => {
+  const insist = async (statement: Sql, prepared: boolean, patience: Patience): Promise<readonly Row[]> => {
     for (const pauseMs of pausesMs) {
       try {
-        return await send(statement, prepared)
+        return await send(statement, prepared, patience)
       } catch (error) {
-        // Inside a transaction of the host nothing can follow a failure but its rollback.
-        if (bound || !(error instanceof PosthornError) || !isRetryable(error.cause)) throw error
+        if (!mayBeSentAgain(error)) throw error
+        if (isSerialization(error)) isolation = 'read committed'
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }
-    return send(statement, prepared)
+    return send(statement, prepared, patience)
   }
+  const once = bound ? firstError(send) : insist
   const t = tables(schema)
-  const ask = (statement: Sql): Promise<readonly Row[]> => insist(statement, false)
+  const ask = (statement: Sql, patience: Patience = {}): Promise<readonly Row[]> => once(statement, false, patience)
   return {
     client,
     schema,
     t,
     bound,
-    run: (statement) => insist(statement, prepare && !bound),
+    woken,
+    run: (statement, patience) => once(statement, prepare && !bound, { answerMs: smallAnswerMs, ...patience }),
     ask,
     // What is not prepared is planned anew each time.
     passed: prepare && !bound ? upkeep({ ask, schema, t }) : () => {},
   }
 }
 
+/**
+ * Inside a transaction of the host nothing can follow an error but a rollback, so nothing is sent again. What follows all
+ * the same is refused with 25P02, which says only that an earlier statement failed: the error of that one is thrown instead.
+ */
+function firstError<Args extends unknown[], Answer>(send: (...args: Args) => Promise<Answer>) {
+  let first: unknown = null
+  return async (...args: Args): Promise<Answer> => {
+    try {
+      const answer = await send(...args)
+      first = null // the host rolled back to a savepoint
+      return answer
+    } catch (error) {
+      if (isAborted(error)) throw first ?? error
+      first = error
+      throw error
+    }
+  }
+}
+
 /** Rejects when the answer takes too long. The statement may still take effect: all of ours can be sent again. */
-async function within<Answer>(answer: Promise<Answer>): Promise<Answer> {
+async function within<Answer>(ms: number, answer: Promise<Answer>): Promise<Answer> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new PosthornError('unavailable', 'PostgreSQL did not answer in time')), deadlineMs)
+    timer = setTimeout(() => reject(lateError()), ms)
     letExit(timer)
   })
   try {

@@ -1,4 +1,4 @@
-import { PosthornError } from '../../src/errors.ts'
+import { type ErrorCode, PosthornError } from '../../src/errors.ts'
 
 /** Lost or refused connections, by the codes of Node and of postgres.js. */
 const connection = new Set([
@@ -35,10 +35,51 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : ''
 }
 
-/** Deadlock or serialization failure: nothing was written, and the same statement may succeed now. */
-export function isRetryable(error: unknown): boolean {
+/** The SQLSTATE of an error that the server sent; null of any other. */
+export function sqlState(error: unknown): string | null {
   const code = codeOf(error)
-  return code === '40P01' || code === '40001'
+  return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE' ? code : null
+}
+
+/** What the engine says that has a code of its own. */
+const codes: Readonly<Record<string, ErrorCode>> = {
+  '40001': 'serialization_failure',
+  '40P01': 'deadlock',
+  '55P03': 'timeout',
+  '57014': 'timeout',
+}
+const sentences: Readonly<Partial<Record<ErrorCode, string>>> = {
+  serialization_failure: 'another transaction wrote the same at the same time: try it again',
+  deadlock: 'two transactions waited for each other: try it again',
+  timeout: 'PostgreSQL ended a statement that took too long or waited too long for a lock',
+}
+
+/** Deadlock or serialization failure: nothing was written, and the same statement may succeed now. */
+export function mayBeSentAgain(error: unknown): boolean {
+  return error instanceof PosthornError && (error.code === 'serialization_failure' || error.code === 'deadlock')
+}
+
+/** A transaction saw what another one wrote meanwhile, which READ COMMITTED does not mind. */
+export function isSerialization(error: unknown): boolean {
+  return error instanceof PosthornError && error.code === 'serialization_failure'
+}
+
+/** A lock was not to be had in the time that the statement gave. */
+export function isLockTimeout(error: unknown): boolean {
+  return codeOf(causeOf(error)) === '55P03'
+}
+
+/** An earlier statement of the transaction failed. */
+export function isAborted(error: unknown): boolean {
+  return codeOf(causeOf(error)) === '25P02'
+}
+
+/** PostgreSQL was silent for too long. */
+export function lateError(): PosthornError {
+  return new PosthornError(
+    'unavailable',
+    'PostgreSQL did not answer in time. A pool is safe with connectionTimeoutMillis and keepAlive (pg) or connect_timeout and keep_alive (postgres.js)',
+  )
 }
 
 /** A unique or foreign key was violated, which only a writer at the same moment can cause: all is looked at before. */
@@ -78,6 +119,17 @@ export function translated(error: unknown, schema: string): PosthornError {
     return new PosthornError('unavailable', `The schema "${schema}" is missing or old: run migrate()`, { cause: error })
   }
   const text = error instanceof Error ? error.message : ''
+  if (code === '42501') {
+    return new PosthornError(
+      'unavailable',
+      `The role of PostgreSQL lacks a right: ${text} (see docs/postgres-roles.md)`,
+      {
+        cause: error,
+      },
+    )
+  }
+  const own = codes[code]
+  if (own !== undefined) return new PosthornError(own, `${sentences[own]} (${code})`, { cause: error })
   if (connection.has(code) || connectionText.test(text) || unavailableState.test(code) || isOutOfIds(error)) {
     return new PosthornError('unavailable', `PostgreSQL is not available${code === '' ? '' : ` (${code})`}`, {
       cause: error,

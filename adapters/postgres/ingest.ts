@@ -4,10 +4,11 @@ import { PosthornError } from '../../src/errors.ts'
 import { isStorableJson } from '../../src/schema/leaf.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
-import { isRefusal } from './errors.ts'
+import { contested, contestedKeys } from './contested.ts'
+import { isLockTimeout, isRefusal } from './errors.ts'
 import { eventColumns, eventOf } from './rows.ts'
 import { newAttempt, opened } from './opened.ts'
-import { raw, sql } from './sql.ts'
+import { nothing, raw, sql } from './sql.ts'
 import type { Announce } from './wake.ts'
 
 /** Stores events with their attempts and answers entry by entry. */
@@ -37,7 +38,7 @@ export async function ingest(
 
   db.passed(entries.reduce((rows, { attempts }) => rows + Math.max(attempts.length, 1), 0))
   if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
-    await announce('jobs')
+    if (db.woken === null) await announce('jobs')
   }
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more
 }
@@ -61,15 +62,20 @@ function split(entries: readonly IngestEntry[]) {
   return { first, repeats }
 }
 
-/** The answer to an entry that follows from the one to an earlier entry with its unique id; null when it does not. */
+/** The answer to an entry that follows from the one to an earlier entry with its id or unique id; null when it does not. */
 function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer | undefined): IngestAnswer | null {
   const { event, workspaceId } = entry
-  if (answer === undefined || before.workspaceId !== workspaceId) return null
-  if (answer.kind === 'stored' && isSame(before.event, event)) return answer
-  if (event.unique_id === null || event.unique_id !== before.event.unique_id || event.id === before.event.id)
-    return null
-  if (answer.kind === 'duplicate') return answer
-  return answer.kind === 'stored' ? { kind: 'duplicate', event: before.event } : null
+  if (answer === undefined) return null
+  if (answer.kind === 'held') return answer
+  if (before.workspaceId === workspaceId) {
+    if (answer.kind === 'stored' && isOfCall(before.event, before.token, entry)) return answer
+    if (event.unique_id !== null && event.unique_id === before.event.unique_id && event.id !== before.event.id) {
+      if (answer.kind === 'duplicate') return answer
+      return answer.kind === 'stored' ? { kind: 'duplicate', event: before.event } : null
+    }
+  }
+  const isTaken = event.id === before.event.id && (answer.kind === 'stored' || answer.kind === 'id_taken')
+  return isTaken && event.unique_id === null ? { kind: 'id_taken' } : null
 }
 
 /** One attempt at entries whose ids differ. Those it cannot answer, since others write the same just now, are left out. */
@@ -79,30 +85,42 @@ async function round(
   enqueue: boolean,
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   try {
-    const stored = await store(db, entries, enqueue)
-    const rest = entries.filter((entry) => !stored.has(entry.event.id))
-    return [
-      ...entries.filter((entry) => stored.has(entry.event.id)).map((entry) => [entry, { kind: 'stored' }] as const),
-      ...(rest.length === 0 ? [] : await explain(db, rest)),
-    ]
+    const outcome = await store(db, entries, enqueue)
+    const answers = entries.flatMap((entry): (readonly [IngestEntry, IngestAnswer])[] => {
+      const kind = outcome.get(entry.event.id)
+      return kind === undefined ? [] : [[entry, { kind }]]
+    })
+    const rest = entries.filter((entry) => !outcome.has(entry.event.id))
+    return rest.length === 0 ? answers : [...answers, ...(await explain(db, rest))]
   } catch (cause) {
-    if (db.bound || !isRefusal(cause)) throw cause
-    if (entries.length === 1) return [[entries[0]!, { kind: 'rejected', cause }]]
+    const isHeld = isLockTimeout(cause)
+    if (db.bound || !(isHeld || isRefusal(cause))) throw cause
+    if (entries.length === 1) return [[entries[0]!, isHeld ? { kind: 'held' } : { kind: 'rejected', cause }]]
     // The engine refuses the batch for one of its entries: halve it until that one stands alone.
     const half = entries.length >> 1
     return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
   }
 }
 
-/** Stores what nothing stands against, and answers the ids of these events. */
-async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean) {
+/** What became of events, by their ids. Those that something stands against are not in it. */
+type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
+
+/** Stores what nothing stands against. */
+async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean): Promise<Outcome> {
   const { run, t } = db
-  const events = entries.map(({ workspaceId, revision, event, trace }) => ({
-    ...event,
-    workspace_id: workspaceId,
-    revision,
-    ...(trace !== undefined && { trace }),
-  }))
+  const isContested = entries.some((entry) => contestedKeys(entry).length > 0)
+  const events = entries.map((entry) => {
+    const { workspaceId, revision, event, trace, token } = entry
+    return {
+      ...event,
+      workspace_id: workspaceId,
+      revision,
+      ...(trace !== undefined && { trace }),
+      ...(token !== undefined && { token }),
+      ...(isContested && { keys: contestedKeys(entry) }),
+    }
+  })
+  const woken = enqueue ? (db.woken ?? nothing) : nothing
   const rows = await run(sql`
     with planned as materialized (
       select * from jsonb_to_recordset(${json(entries.flatMap(({ attempts }) => attempts))}::text::jsonb)
@@ -112,7 +130,7 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       select w.key as workspace, g.*
       from jsonb_to_recordset(${json(events)}::text::jsonb)
         as g (id text collate "C", workspace_id text collate "C", revision bigint, event_type text, data text,
-          unique_id text collate "C", trace text, ingested_at bigint, created_at bigint, updated_at bigint)
+          unique_id text collate "C", trace text, token text, ingested_at bigint, created_at bigint, updated_at bigint, keys jsonb)
       join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
       where not exists (select from ${t.events} e where e.id = g.id)
         and g.id <> all(array(
@@ -120,21 +138,22 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
           where a.id = any(array(select id from planned))
         ))
     ),
+    ${isContested ? contested(db) : sql`free as (select * from given), held as (select id from given where false),`}
     -- Whoever comes second at the same moment waits here, then finds it taken.
     claimed as (
       insert into ${t.unique_ids} (workspace, unique_id, event_id)
-      select workspace, unique_id, id from given where unique_id is not null order by workspace, unique_id
+      select workspace, unique_id, id from free where unique_id is not null order by workspace, unique_id
       on conflict do nothing returning event_id
     ),
     stored as (
-      insert into ${t.events} (id, workspace, event_type, unique_id, data, trace, ingested_at, created_at, updated_at)
-      select id, workspace, event_type, unique_id, data, trace, ingested_at, created_at, updated_at from given
+      insert into ${t.events} (id, workspace, event_type, unique_id, data, trace, token, ingested_at, created_at, updated_at)
+      select id, workspace, event_type, unique_id, data, trace, token, ingested_at, created_at, updated_at from free
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),
     ${opened(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue)}
-    select id from stored`)
-  return new Set(rows.map((row) => row['id']))
+    select id, 'stored' as kind from stored union all select id, 'held' from held ${woken}`)
+  return new Map(rows.map((row) => [row['id'], row['kind'] as 'stored' | 'held']))
 }
 
 /** Says of entries that were not stored why not, in a statement that sees what others wrote meanwhile. */
@@ -143,7 +162,7 @@ async function explain(
   entries: readonly IngestEntry[],
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   const none = raw(`null as id, null as event_type, null as data, null::bigint as ingested_at, null as unique_id,
-    null::bigint as created_at, null::bigint as updated_at`)
+    null::bigint as created_at, null::bigint as updated_at, null as token`)
   const given = sql`given as materialized (
     select * from jsonb_to_recordset(${json(
       entries.map(({ workspaceId, event, attempts }) => ({
@@ -158,12 +177,12 @@ async function explain(
     with ${given}
     select g.id as entry, 'here' as what, w.revision, ${none} from given g join ${t.workspaces} w on w.id = g.workspace_id
     union all
-    select g.id, 'there', w.revision, ${eventColumns}
+    select g.id, 'there', w.revision, ${eventColumns}, e.token
     from given g
     cross join lateral (select * from ${t.events} where id = g.id limit 1) e
     left join ${t.workspaces} w on w.key = e.workspace and w.id = g.workspace_id
     union all
-    select g.id, 'seen', w.revision, ${eventColumns}
+    select g.id, 'seen', w.revision, ${eventColumns}, null
     from given g
     join ${t.workspaces} w on w.id = g.workspace_id
     cross join lateral (
@@ -173,7 +192,7 @@ async function explain(
       select * from ${t.events} where id = u.event_id and workspace = w.key and unique_id = g.unique_id limit 1
     ) e
     union all
-    select g.id, 'attempt', null, a.id, ${raw('null, null, null::bigint, null, null::bigint, null::bigint')}
+    select g.id, 'attempt', null, a.id, ${raw('null, null, null::bigint, null, null::bigint, null::bigint, null')}
     from given g
     cross join lateral jsonb_array_elements_text(g.attempts) p (id)
     cross join lateral (select id from ${t.attempts} where id = p.id limit 1) a`)
@@ -197,22 +216,26 @@ async function explain(
 }
 
 /** Why an entry was not stored; null when nothing stands against it any more. */
-function explained({ event, revision }: IngestEntry, rows: ReadonlyMap<unknown, Row>): IngestAnswer | null {
+function explained(entry: IngestEntry, rows: ReadonlyMap<unknown, Row>): IngestAnswer | null {
   const here = rows.get('here')
   const there = rows.get('there')
   const seen = rows.get('seen')
   const attempt = rows.get('attempt')
   if (here === undefined) return { kind: 'stale' }
-  if (there !== undefined && there['revision'] !== null && isSame(eventOf(there), event)) return { kind: 'stored' }
+  if (there !== undefined && there['revision'] !== null) {
+    const token = (there['token'] ?? undefined) as string | undefined // a text column
+    if (isOfCall(eventOf(there), token, entry)) return { kind: 'stored' }
+  }
   if (seen !== undefined) return { kind: 'duplicate', event: eventOf(seen) }
   if (there !== undefined) return { kind: 'id_taken' }
-  if (number(here['revision']) !== revision) return { kind: 'stale' }
+  if (number(here['revision']) !== entry.revision) return { kind: 'stale' }
   if (attempt === undefined) return null
   return { kind: 'rejected', cause: new Error(`attempt id ${attempt['id'] as string} is taken`) }
 }
 
-/** Whether an event is the one that was stored, sent once more. */
-function isSame(stored: StoredEvent, event: StoredEvent): boolean {
+/** Whether an event was stored by an earlier flush of the same call. */
+function isOfCall(stored: StoredEvent, token: string | undefined, { event, token: own }: IngestEntry): boolean {
+  if (own !== undefined) return token === own
   return (
     stored.id === event.id &&
     stored.event_type === event.event_type &&

@@ -1,105 +1,99 @@
 import { PosthornError } from '../../src/errors.ts'
 import { clientOf, type PostgresHandle } from './clients.ts'
-import { database, type Database, number } from './database.ts'
+import { database, type Database } from './database.ts'
 import { codeOf } from './errors.ts'
+import { type Holder, inTheWay } from './in-the-way.ts'
+import { migrationText, newer, wrongEncoding } from './migration-text.ts'
 import { migrations } from './migrations.ts'
-import { raw, sql } from './sql.ts'
+import { raw } from './sql.ts'
 import { checkSchema } from './tables.ts'
+import { encodingText, schemaVersion, versionsOf } from './verify.ts'
 
-/** The version that this package writes and reads. */
-export const schemaVersion = migrations.at(-1)!.version
+export interface MigrateOptions {
+  /** Lower-case letters, digits and underscores. Default `posthorn`. */
+  readonly schema?: string
+  /**
+   * How long a step tries to lock the tables that it changes, milliseconds. Others queue behind it for half a second at a
+   * time. Default 5,000.
+   */
+  readonly lockTimeoutMs?: number
+  /** How long all is tried, milliseconds. Default 60,000. */
+  readonly timeoutMs?: number
+}
 
-/** A table that is to be changed is in use: others must not wait behind the change, so it is tried again. */
+/** A lock was not to be had. */
 const inUse = '55P03'
-const tries = 20
-const pauseMs = 500
-
-/** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
-const newer = 'PH001'
+const pauseMs = 1_000
+/** A transaction that is in the way for so long is not waited for any longer: it is a dump, or was left open. */
+const patienceWithOneMs = 10_000
+/** What a step does once it has its locks takes as long as it takes. */
+const workMs = 3_600_000
 
 /**
- * Creates the schema and its tables, or brings them up to date: one statement, so all of it or nothing. Any number of
- * processes may call it at once; the first does the work and the others wait for it.
+ * Creates the schema and its tables, or brings them up to date, and makes the workspace `default`. Each step is one
+ * statement: all of it or nothing. Any number of processes may call it at once; the first does the work and the others
+ * wait for it.
  *
- * The role needs CREATE on the database, or on the schema where that exists already. To run, a role needs USAGE on the
- * schema, SELECT, INSERT, UPDATE, DELETE on its tables and USAGE on its sequences.
+ * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
  *
- * It may run beside processes of the version before. A table that it changes is locked for milliseconds, once no
- * transaction that wrote to it is open: it waits a second for these at most, and tries again for half a minute.
+ * It may run beside processes of the version before. A step locks the tables that it changes for milliseconds, once no
+ * transaction that used them is open. It waits for these as long as `lockTimeoutMs` says, gives way, and tries again. It
+ * gives up after `timeoutMs`, or when one transaction was in the way for more than ten seconds, and leaves nothing that
+ * waits on the server.
  *
- * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, or a table was in use
- * all the time.
+ * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, when the database
+ * has another encoding than UTF8, and when a lock was not to be had: then it says whose lock is in the way.
  */
 export async function migrate(
   handle: PostgresHandle,
-  { schema = 'posthorn' }: { schema?: string } = {},
+  { schema = 'posthorn', lockTimeoutMs = 5_000, timeoutMs = 60_000 }: MigrateOptions = {},
 ): Promise<void> {
+  checkSchema(schema)
   const db = database(clientOf(handle), { schema, prepare: false, bound: false })
-  for (let n = 1; ; n++) {
+  const giveUpAt = performance.now() + timeoutMs
+  const seen = new Map<string, number>()
+  for (;;) {
+    const { latest } = await versionsOf(db)
+    if (latest >= schemaVersion) return
+    // Nobody uses a schema that is not there yet.
+    const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
-      await db.ask(raw(migrationSql({ schema })))
-      return
+      await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs })
     } catch (error) {
-      const code = error instanceof PosthornError ? codeOf(error.cause) : ''
-      if (code === newer) throw new PosthornError('unavailable', newerText(schema), { cause: error })
-      if (code !== inUse) throw error
-      if (n === tries) throw new PosthornError('unavailable', inUseText(schema), { cause: error })
+      const cause = error instanceof PosthornError ? codeOf(error.cause) : ''
+      if (cause === wrongEncoding) throw new PosthornError('unavailable', await encodingText(db), { cause: error })
+      if (cause === newer) continue // it is told there
+      if (cause !== inUse) throw error
+      const holders = await inTheWay(db, steps[0]!)
+      const longest = longestOf(holders, seen)
+      if (longest !== null || performance.now() + pauseMs >= giveUpAt) {
+        throw new PosthornError('unavailable', inUseText(db, longest ?? holders[0]), { cause: error })
+      }
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
 }
 
+/** A holder that was in the way at each try for longer than it is waited for. */
+function longestOf(holders: readonly Holder[], seen: Map<string, number>): Holder | null {
+  const now = performance.now()
+  const there = new Set(holders.map(({ transaction }) => transaction))
+  for (const transaction of seen.keys()) if (!there.has(transaction)) seen.delete(transaction)
+  for (const transaction of there) if (!seen.has(transaction)) seen.set(transaction, now)
+  return holders.find(({ transaction }) => now - seen.get(transaction)! >= patienceWithOneMs) ?? null
+}
+
 /**
  * What `migrate` runs, as text, for those who keep migrations elsewhere (Flyway, Prisma, Drizzle): one statement that
- * may be run again at any time.
+ * may be run again at any time. It fails with 55P03 when a table is in use for five seconds.
  */
 export function migrationSql({ schema = 'posthorn' }: { schema?: string } = {}): string {
   checkSchema(schema)
-  const quoted = `"${schema}"`
-  const steps = migrations.map(
-    ({ version, sql: statements }) => `
-if current_version < ${version} then
-${statements.trim().replaceAll('$schema', quoted)}
-insert into ${quoted}.migrations (version) values (${version});
-end if;`,
-  )
-  return `do $posthorn$
-declare current_version integer;
-begin
-perform pg_advisory_xact_lock(hashtextextended('posthorn:${schema}', 0));
-if not exists (select from pg_namespace where nspname = '${schema}') then
-create schema ${quoted};
-end if;
-if to_regclass('${quoted}.migrations') is null then
-create table ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now());
-end if;
-select coalesce(max(version), 0) into current_version from ${quoted}.migrations;
-if current_version > ${schemaVersion} then
-raise exception 'the schema has version %', current_version using errcode = '${newer}';
-end if;
-${steps.join('\n')}
-end
-$posthorn$;
-`
+  return migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations })
 }
 
-/** Refuses a schema that is missing, older or newer. */
-export async function verify({ ask, schema, t }: Database): Promise<void> {
-  const [row] = await ask(sql`select coalesce(max(version), 0) as version from ${t.migrations}`)
-  const version = number(row?.['version'])
-  if (version > schemaVersion) throw new PosthornError('unavailable', newerText(schema))
-  if (version < schemaVersion) {
-    throw new PosthornError(
-      'unavailable',
-      `The schema "${schema}" has version ${version}, and this package needs ${schemaVersion}: run migrate()`,
-    )
-  }
-}
-
-function inUseText(schema: string): string {
-  return `A table of the schema "${schema}" was in use all the time by a transaction that is open: run migrate() again`
-}
-
-function newerText(schema: string): string {
-  return `The schema "${schema}" was made by a newer version of posthorn than this one: update the package`
+function inUseText({ schema }: Database, holder: Holder | undefined): string {
+  if (holder === undefined) return `Another migration of the schema "${schema}" is under way: run migrate() again`
+  const { pid, mode, table } = holder
+  return `"${schema}".${table} could not be changed: the open transaction of backend ${pid} holds ${mode} on it. End it, or wait for its end, and run migrate() again`
 }

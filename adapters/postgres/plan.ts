@@ -8,31 +8,44 @@ import type { Kind } from './rows.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
 import type { Announce } from './wake.ts'
 
+/** Answers why a plan is not written, by what was seen; null when nothing stands against it. */
+export type Refuse<Refusal> = (seen: Seen) => Refusal | null
+
 /**
  * Every write of configuration: looks, judges, and writes if the workspace is still at the revision that was looked at;
- * else all over again. Of several writers to one workspace one comes through in each round.
+ * else all over again. Of several processes that write to one workspace one comes through in each round.
  */
 export async function change<Refusal>(
   db: Database,
   announce: Announce,
   plan: ConfigPlan,
-  refuse: (seen: Seen) => Refusal | null,
+  refuse: Refuse<Refusal>,
 ): Promise<'written' | Refusal | Violation> {
   await reserve(db, 'rows', contested(plan), plan.workspaceId)
   for (;;) {
     const seen = await look(db, plan)
     const refusal = refuse(seen) ?? violationOf(plan, seen)
     if (refusal !== null) return refusal
-    try {
-      if (!(await write(db, plan, seen))) continue
-    } catch (error) {
-      // Somebody in another workspace took a key since it was looked for.
-      if (db.bound || !isRace(error)) throw error
-      continue
-    }
-    await announce({ workspaceId: plan.workspaceId }, ...(touches(plan, 'sources') ? (['routes'] as const) : []))
-    return 'written'
+    if (await writeUnlessRaced(db, announce, plan, seen)) return 'written'
   }
+}
+
+/** False when somebody else wrote since it was looked: then nothing was written. */
+export async function writeUnlessRaced(
+  db: Database,
+  announce: Announce,
+  plan: ConfigPlan,
+  seen: Seen,
+): Promise<boolean> {
+  try {
+    if (!(await write(db, plan, seen))) return false
+  } catch (error) {
+    // Somebody in another workspace took a key since it was looked for.
+    if (db.bound || !isRace(error)) throw error
+    return false
+  }
+  await announce({ workspaceId: plan.workspaceId }, ...(touches(plan, 'sources') ? (['routes'] as const) : []))
+  return true
 }
 
 /** The columns of every kind, and those that are a kind's own, with their types. */

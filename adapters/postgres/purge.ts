@@ -6,6 +6,8 @@ import { raw, type Sql, sql } from './sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
 const keptMinutes = 10_080
+/** On a slow disk a thousand rows may take long. */
+const unhurried = { answerMs: 20_000 }
 /** The most small rows of a kind that go at once. */
 const tidied = raw('1000')
 
@@ -19,10 +21,10 @@ export async function purge(
   const left = () => sql`${limit - removed}::int`
   const remove = async (statement: () => Sql): Promise<void> => {
     if (removed >= limit) return
-    const [row] = await run(statement()).catch((error: unknown) => {
+    const [row] = await run(statement(), unhurried).catch((error: unknown) => {
       // An attempt was added to an event between the look at it and its lock. The second look sees that.
       if (!isRace(error)) throw error
-      return run(statement())
+      return run(statement(), unhurried)
     })
     removed += number(row!['removed']) // a count is one row
   }

@@ -3,7 +3,8 @@ import { claimer } from './claim.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
 import { repairer } from './lines.ts'
 import { type Sql, sql } from './sql.ts'
-import type { Announce, Ear } from './wake.ts'
+import type { Ear } from './ear.ts'
+import type { Announce } from './wake.ts'
 
 /** The queue in a schema. */
 export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {
@@ -106,7 +107,10 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
       return numberOrNull(row!['next_at']) // an aggregate is one row
     },
 
-    ...(ear && { onAdded: (wake) => ear.on((news, where) => news === 'jobs' && wake(where)) }),
+    ...(ear && {
+      onAdded: (wake) => ear.on((news, where) => news === 'jobs' && wake(where)),
+      listening: () => ear.isWell(),
+    }),
   }
 }
 

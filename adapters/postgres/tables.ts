@@ -2,6 +2,7 @@ import { raw, type Sql } from './sql.ts'
 
 const names = [
   'migrations',
+  'expansions',
   'revision_numbers',
   'workspaces',
   'handles',

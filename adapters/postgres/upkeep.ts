@@ -43,7 +43,7 @@ export function upkeep({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'
     if (grown.length > 0) {
       await ask(sql`analyze (skip_locked) ${grown.reduce((before, each) => sql`${before}, ${each}`)}`)
     }
-    if (names.includes('hints')) await ask(sql`vacuum (skip_locked) ${t.hints}`)
+    if (names.includes('hints')) await ask(sql`vacuum (skip_locked) ${t.hints}`, { outside: true })
   }
 
   return (rows) => {

@@ -1,7 +1,7 @@
 import type { Change } from '../../src/contracts/storage.ts'
 import { type Database, json } from './database.ts'
 import { letExit } from './timers.ts'
-import { sql } from './sql.ts'
+import { nothing, type Sql, sql } from './sql.ts'
 
 /** What processes tell each other: that jobs or messages were added, or what changed. All of it is a hint. */
 export type News = 'jobs' | 'messages' | Change
@@ -14,7 +14,8 @@ interface Origin {
 /** Announces news to all processes on the schema, this one included. Inside a transaction of the host it is to be awaited. */
 export type Announce = (...news: readonly News[]) => Promise<void>
 
-const channelOf = (schema: string): string => schema
+/** The channel on which the processes of a schema talk. */
+export const channelOf = (schema: string): string => schema
 /** The server takes payloads below 8000 bytes. */
 const maxPayload = 7000
 const restMs = 50
@@ -49,16 +50,23 @@ export function announcer(db: Database, origin: () => string): Announce {
 }
 
 /**
- * Inside a transaction of the host, where the server keeps a NOTIFY until the commit. The same is told once; without
- * `wake` nothing is. It has no origin: the worker of this process is to hear of the commit too.
+ * Inside a transaction of the host, where the server keeps a NOTIFY until the commit, and sends the same once. Without `wake`
+ * nothing is sent. It has no origin: the worker of this process is to hear of the commit too.
  */
 export function boundAnnouncer(db: Database, wake: boolean): Announce {
-  const told = new Set<string>()
   return async (...news) => {
-    const fresh = new Set(news.map((each) => json(each)).filter((text) => wake && !told.has(text)))
-    for (const text of fresh) told.add(text)
-    if (fresh.size > 0) await notify(db, payloadOf(fresh))
+    if (wake) await notify(db, payloadOf(new Set(news.map((each) => json(each)))))
   }
+}
+
+/** What wakes workers at the commit, as the end of a query of a statement whose `made` are new attempts: it adds no row. */
+export function wokenIn(schema: string, wake: boolean): Sql {
+  if (!wake) return nothing
+  return sql`
+    union all select null, null from (
+      select pg_notify(${channelOf(schema)}::text, ${payloadOf(new Set([json('jobs')]))}::text)::text as notified
+      from (select 1 from made limit 1) m
+    ) n where n.notified is null`
 }
 
 async function notify({ run, schema }: Database, payload: string): Promise<void> {
@@ -72,70 +80,13 @@ function payloadOf(news: ReadonlySet<string>, ...origin: readonly Origin[]): str
   return fits ? payload : json(['jobs', 'messages', 'everything', ...origin])
 }
 
-/** `here`: it was announced by the announcer of the same origin. */
-type Listener = (news: News, where: 'here' | 'elsewhere') => void
-
-/** Hears what others announce, on one connection that is open while somebody listens. */
-export interface Ear {
-  on(listener: Listener): Promise<() => Promise<void>>
-  close(): Promise<void>
+/** A notification that says nothing, for a line that nobody spoke on. Processes of the version before take it for no news. */
+export async function sayNothing(db: Database, origin: string): Promise<void> {
+  await notify(db, payloadOf(new Set(), { origin }))
 }
 
-/** An ear where the client can listen. After a lost connection all may have happened. */
-export function earOf({ client, schema }: Database, origin: () => string): Ear | null {
-  const listen = client.listen?.bind(client)
-  if (listen === undefined) return null
-  const listeners = new Set<Listener>()
-  let line: Promise<() => Promise<void>> | null = null
-
-  const tell: Listener = (news, where) => {
-    for (const listener of listeners) listener(news, where)
-  }
-  const hangUp = async (): Promise<void> => {
-    const ended = line
-    line = null
-    const stop = await ended?.catch(() => null)
-    await stop?.()
-  }
-  const open = (): Promise<() => Promise<void>> =>
-    listen(
-      channelOf(schema),
-      (payload) => {
-        const { news, from } = heard(payload)
-        for (const each of news) tell(each, from === origin() ? 'here' : 'elsewhere')
-      },
-      () => {
-        tell('everything', 'elsewhere')
-        tell('jobs', 'elsewhere')
-        tell('messages', 'elsewhere')
-      },
-    )
-
-  return {
-    async on(listener) {
-      listeners.add(listener)
-      line ??= open()
-      const mine = line
-      try {
-        await mine
-      } catch (error) {
-        listeners.delete(listener)
-        if (line === mine) line = null
-        throw error
-      }
-      return async () => {
-        listeners.delete(listener)
-        if (listeners.size === 0) await hangUp()
-      }
-    },
-    async close() {
-      listeners.clear()
-      await hangUp()
-    },
-  }
-}
-
-function heard(payload: string): { news: readonly News[]; from: string | undefined } {
+/** What a notification says, and who sent it. */
+export function heard(payload: string): { news: readonly News[]; from: string | undefined } {
   try {
     const entries = JSON.parse(payload) as readonly (News | Origin)[] // written by `payloadOf`
     const news = entries.filter((each): each is News => !isOrigin(each))

@@ -17,7 +17,7 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
- * created_at, trace or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
+ * created_at, trace or '', token or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
  * Answers of each entry its kind, then row and data of the event that was there; of a rejected one why.
  */
 const ingest = script(
@@ -53,8 +53,11 @@ local function judge(i, attempts)
   if not room then return 'stale' end
   local name = nameOfEvent(id)
   local key = tag .. ':event:' .. name
-  local there = redis.call('HMGET', key, 'room', 'row', 'data')
-  if there[1] == room and there[2] == row and there[3] == data then return 'stored' end
+  local there = redis.call('HMGET', key, 'room', 'row', 'data', 'token')
+  local token = ARGV[i + 10]
+  local isOfCall = there[2] == row and there[3] == data
+  if token ~= '' then isOfCall = there[4] == token end
+  if there[1] == room and isOfCall then return 'stored' end
   local seen = unique == 'unique' and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6])
   if seen then
     return 'duplicate', unpack(redis.call('HMGET', tag .. ':event:' .. nameIn(seen), 'row', 'data'))
@@ -71,6 +74,7 @@ local function judge(i, attempts)
   begun = { room = room, name = name }
   redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
   if ARGV[i + 9] ~= '' then redis.call('HSET', key, 'trace', ARGV[i + 9]) end
+  if token ~= '' then redis.call('HSET', key, 'token', token) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
   redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
   if unique == 'unique' then
@@ -84,7 +88,7 @@ end
 local reply, i = {}, 2
 while i <= #ARGV do
   local attempts = {}
-  for n = 1, tonumber(ARGV[i + 10]) do attempts[n] = attemptAt(i + 6 + n * 5) end
+  for n = 1, tonumber(ARGV[i + 11]) do attempts[n] = attemptAt(i + 7 + n * 5) end
   begun = nil
   local refused, kind, row, data = alone(judge, i, attempts)
   if refused then
@@ -94,7 +98,7 @@ while i <= #ARGV do
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
-  i = i + 11 + #attempts * 5
+  i = i + 12 + #attempts * 5
 end
 placeAll(touched)
 return reply`,
@@ -201,14 +205,26 @@ function inOrder({ id, event_type, ...rest }: Omit<StoredEvent, 'data'>, data: s
 }
 
 function argsOf(
-  { workspaceId, revision, event, attempts, trace }: IngestEntry,
+  { workspaceId, revision, event, attempts, trace, token }: IngestEntry,
   encoder: TextEncoder,
 ): (string | number)[] {
   const { id, event_type, data, ingested_at, unique_id, created_at, updated_at } = event
   const bytes = encoder.encode(data).byteLength
   const row = JSON.stringify({ id, event_type, ingested_at, unique_id, created_at, updated_at, bytes } satisfies Row)
   const unique = unique_id === null ? ['', ''] : ['unique', unique_id]
-  const head = [workspaceId, revision, id, row, data, ...unique, event_type, created_at, trace ?? '', attempts.length]
+  const head = [
+    workspaceId,
+    revision,
+    id,
+    row,
+    data,
+    ...unique,
+    event_type,
+    created_at,
+    trace ?? '',
+    token ?? '',
+    attempts.length,
+  ]
   return [...head, ...attempts.flatMap(attemptArgs)]
 }
 

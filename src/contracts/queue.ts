@@ -81,4 +81,6 @@ export interface Queue {
    * stop.
    */
   onAdded?(wake: (where: 'here' | 'elsewhere') => void): Promise<() => Promise<void>>
+  /** False while `onAdded` is known to hear nothing: new jobs then wait for the next poll. */
+  listening?(): boolean
 }

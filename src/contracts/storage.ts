@@ -56,6 +56,10 @@ export interface Storage {
   using?(tx: unknown, options?: { wake?: boolean }): BoundStorage
   /** Refuses an engine that cannot serve, such as an old schema, with an `unavailable` error that says what to run. */
   verify?(): Promise<void>
+  /** What the host should set on the client that it brought, a sentence each. `start` logs them as warnings. */
+  advice?(): Promise<readonly string[]>
+  /** A worker over it has stopped: lets go of connections that the adapter opened itself. What is asked afterwards opens them again. */
+  release?(): Promise<void>
 
   /** The engine's clock, unix milliseconds. */
   time(): Promise<number>
@@ -251,12 +255,18 @@ export interface IngestEntry {
   readonly attempts: readonly NewAttempt[]
   /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
   readonly trace?: string
+  /**
+   * Made for this very call, where the publisher chose the event's id. An event that is there with this token was stored by
+   * an earlier flush of this call, whose answer was lost. Missing: an event that is there with the same content was.
+   */
+  readonly token?: string
 }
 
 /**
- * `stored`: event and attempts are there, now or since an earlier call with the same id and the same event.
+ * `stored`: event and attempts are there, now or since an earlier flush of the same call.
  * `duplicate`: the `unique_id` was seen; `event` is the stored one. `id_taken`: another event has this id.
  * `stale`: the configuration moved on (or the workspace is gone); match again. `rejected`: the engine refused this entry alone.
+ * `held`: an open transaction of a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask again.
  */
 export type IngestAnswer =
   | { readonly kind: 'stored' }
@@ -264,6 +274,7 @@ export type IngestAnswer =
   | { readonly kind: 'id_taken' }
   | { readonly kind: 'stale' }
   | { readonly kind: 'rejected'; readonly cause: unknown }
+  | { readonly kind: 'held' }
 
 /** What becomes of the jobs of new attempts. */
 export interface Enqueueing {

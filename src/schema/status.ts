@@ -26,6 +26,8 @@ export interface StatusReport {
 export interface ComponentHealth {
   readonly status: 'UP' | 'DOWN'
   readonly error?: string
+  /** Of the queue: false while new jobs are not heard of at once, since the line that tells of them is lost. Else it is missing. */
+  readonly listening?: false
 }
 
 export interface HealthReport {

@@ -15,18 +15,33 @@ import type { ConfigService } from './services.ts'
 import { refusalOf, taken } from './taken.ts'
 import { inTurn } from './turns.ts'
 import { pluginsByOwner, wantedConfiguration } from './wanted.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace, violationError } from './workspaces.ts'
+import {
+  boundsOf,
+  defaultWorkspace,
+  resolveWorkspace,
+  unknownWorkspace,
+  unwrittenDefault,
+  violationError,
+  writableWorkspace,
+} from './workspaces.ts'
 
 export function configService(ctx: Context): ConfigService {
+  /** The default workspace has none where nobody has written it yet. */
+  async function configurationOf(id: string): Promise<Configuration | null> {
+    const found = await ctx.storage.configuration(id)
+    if (found !== null || id !== defaultWorkspace) return found
+    return { workspace: unwrittenDefault(ctx), revision: 0, endpoints: [], sources: [], plugins: [] }
+  }
+
   return {
     async sync(workspace, document, { dryRun = false } = {}) {
-      const { id } = await resolveWorkspace(ctx, workspace)
+      const { id } = dryRun ? await resolveWorkspace(ctx, workspace) : await writableWorkspace(ctx, workspace)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
       const given = parse(configDocument, document)
       const parsed = ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
       return await inTurn<SyncReport>(ctx.storage, id, async () => {
-        const current = await ctx.storage.configuration(id)
+        const current = await configurationOf(id)
         if (current === null) throw unknownWorkspace(workspace)
         const wanted = await wantedConfiguration(ctx, current, parsed)
         const planned = planConfig(current, wanted, ctx.clock.now(), ctx.newId)
@@ -50,7 +65,7 @@ export function configService(ctx: Context): ConfigService {
 
     async dump(workspace) {
       const { id } = await resolveWorkspace(ctx, workspace)
-      const current = await ctx.storage.configuration(id)
+      const current = await configurationOf(id)
       if (current === null) throw unknownWorkspace(workspace)
       return documentOf(current)
     },

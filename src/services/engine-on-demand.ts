@@ -12,7 +12,8 @@ import type {
 } from '../contracts/storage.ts'
 
 /** What an engine that is loaded on demand has: everything, but nothing to verify and no queue to ping. */
-type Engine = Omit<Storage, 'verify'> & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
+type Engine = Omit<Storage, 'verify' | 'advice' | 'release'> &
+  Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
 type Calls<Part> = {
   readonly [Name in keyof Part]-?: Part[Name] extends ((...args: never[]) => unknown) | undefined ? true : never
 }
@@ -43,7 +44,7 @@ const queue = {
   pausedUntil: true,
   nextDueAt: true,
   onAdded: true,
-} satisfies Calls<Omit<Queue, 'ping'>>
+} satisfies Calls<Omit<Queue, 'ping' | 'listening'>>
 const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {

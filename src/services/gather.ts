@@ -2,7 +2,7 @@ import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { inTurns } from '../core/in-turns.ts'
 import { mayTake } from '../core/share.ts'
-import { PosthornError } from '../errors.ts'
+import { isRetryable, PosthornError } from '../errors.ts'
 import { alarm } from './alarm.ts'
 import { inTime } from './in-time.ts'
 
@@ -39,8 +39,9 @@ interface Waiting<Entry, Answer> {
 
 /**
  * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
- * together in the next one, at most 500 entries and 4 MiB, in turns by workspace. A batch whose connection was lost is sent once more, so
- * `flush` must be idempotent. `gathers: false` sends each entry at once and alone.
+ * together in the next one, at most 500 entries and 4 MiB, in turns by workspace. A batch whose connection was lost is sent
+ * once more, so `flush` must be idempotent. `gathers: false` sends each entry at once and alone, `resends: false` sends each
+ * batch once.
  */
 export function gatherer<Entry, Answer>(options: {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
@@ -49,6 +50,7 @@ export function gatherer<Entry, Answer>(options: {
   tenantOf(entry: Entry): string
   clock: Clock
   gathers: boolean
+  resends?: boolean
   onOverload?(): void
 }): Gatherer<Entry, Answer> {
   const queue = inTurns<Waiting<Entry, Answer>>()
@@ -138,7 +140,7 @@ export function gatherer<Entry, Answer>(options: {
       try {
         answers = await flush()
       } catch (cause) {
-        if (!(cause instanceof PosthornError) || cause.code !== 'unavailable' || cause === late) throw cause
+        if (options.resends === false || !isRetryable(cause) || cause === late) throw cause
         answers = await flush()
       }
       batch.forEach((waiting, i) => waiting.resolve(answers[i]!))

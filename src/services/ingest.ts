@@ -39,6 +39,10 @@ export interface Ingest {
   giveUp(): void
 }
 
+/** How long a held key is asked for, and how often. */
+const heldMs = 10_000
+const firstPauseMs = 10
+const longestPauseMs = 250
 /** How often an event is matched anew when writes of configuration overtake it. */
 const mostTries = 20
 
@@ -50,11 +54,12 @@ export function ingestService(ctx: Context): Ingest {
     tenantOf: ({ workspaceId }: IngestEntry) => workspaceId,
     clock: ctx.clock,
     gathers: ctx.gathers,
+    resends: ctx.resends,
     onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
   }
   const plain: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
-  // They may wait for a transaction that holds their unique_id, and others shall not wait with them.
-  const unique: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
+  // Of those whose unique_id or id may be held by a transaction of a host. Others shall not wait with them.
+  const contested: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
 
   async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
@@ -82,7 +87,13 @@ export function ingestService(ctx: Context): Ingest {
       updated_at: now,
     }
     const attempts = attemptsOf(event, configuration)
-    const entry = { workspaceId: configuration.workspace.id, revision: configuration.revision, event, attempts }
+    const entry = {
+      workspaceId: configuration.workspace.id,
+      revision: configuration.revision,
+      event,
+      attempts,
+      ...(incoming.id !== null && { token: ctx.newId() }),
+    }
     const answer = await followed(entry, incoming.trace ?? null)
     switch (answer.kind) {
       case 'stored':
@@ -96,6 +107,8 @@ export function ingestService(ctx: Context): Ingest {
         throw await refusalOfEvent(entry.workspaceId, event.id)
       case 'rejected':
         throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
+      case 'held':
+        throw new PosthornError('timeout', 'a transaction that is open holds the id or the unique_id of the event')
     }
   }
 
@@ -110,9 +123,20 @@ export function ingestService(ctx: Context): Ingest {
     const since = ctx.clock.elapsed()
     return await follow(
       ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
-      (trace) => (event.unique_id === null ? plain : unique).add(trace === null ? entry : { ...entry, trace }),
+      (trace) => add(trace === null ? entry : { ...entry, trace }),
       (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
     )
+  }
+
+  /** Adds an entry to a batch. One that somebody holds is asked for again and again, and takes no connection meanwhile. */
+  async function add(entry: IngestEntry): Promise<IngestAnswer> {
+    if (entry.event.unique_id === null && entry.token === undefined) return await plain.add(entry)
+    const since = ctx.clock.elapsed()
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const answer = await contested.add(entry)
+      if (answer.kind !== 'held' || ctx.clock.elapsed() - since >= heldMs) return answer
+      await ctx.clock.sleep(pauseMs)
+    }
   }
 
   const matched = (event: StoredEvent, configuration: CompiledConfiguration) =>
@@ -138,11 +162,11 @@ export function ingestService(ctx: Context): Ingest {
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,
     async idle() {
-      await Promise.all([plain.idle(), unique.idle()])
+      await Promise.all([plain.idle(), contested.idle()])
     },
     giveUp() {
       plain.giveUp()
-      unique.giveUp()
+      contested.giveUp()
     },
   }
 }

@@ -5,11 +5,11 @@ import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
 import type { EventService } from './services.ts'
 import { sharedQuestion } from './shared-question.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { writableWorkspace } from './workspaces.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
-  const workspaces = sharedQuestion((idOrName) => resolveWorkspace(ctx, idOrName))
+  const workspaces = sharedQuestion((idOrName) => writableWorkspace(ctx, idOrName))
 
   return {
     async create(workspace, input) {

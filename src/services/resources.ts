@@ -7,9 +7,10 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
+import { sharedQuestion } from './shared-question.ts'
 import { refusalOf } from './taken.ts'
 import { inTurn } from './turns.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace } from './workspaces.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './workspaces.ts'
 
 interface Resource {
   readonly id: string
@@ -39,6 +40,8 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
   ctx: Context,
   { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
+  // Creates that come side by side ask once.
+  const writable = sharedQuestion((workspace) => writableWorkspace(ctx, workspace))
   return {
     async list(workspace, query) {
       const { id } = await resolveWorkspace(ctx, workspace)
@@ -48,7 +51,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
     },
 
     async create(workspace, input) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+      const { id: workspaceId } = await writable.ask(workspace)
       const { id, fields } = await describe(input, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)

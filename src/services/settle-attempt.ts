@@ -24,6 +24,7 @@ export class AttemptSettler {
       tenantOf: ({ workspaceId }) => workspaceId,
       clock: ctx.clock,
       gathers: ctx.gathers,
+      resends: ctx.resends,
     })
   }
 

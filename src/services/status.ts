@@ -49,7 +49,8 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
         component(() => ctx.queue.ping?.() ?? ctx.queue.stats(ctx.clock.now())),
       ])
       const up = storage.status === 'UP' && queue.status === 'UP'
-      return { status: up ? 'UP' : 'DOWN', components: { storage, queue } }
+      const deaf = ctx.queue.listening?.() === false ? ({ listening: false } as const) : {}
+      return { status: up ? 'UP' : 'DOWN', components: { storage, queue: { ...queue, ...deaf } } }
     },
   }
 

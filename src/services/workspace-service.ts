@@ -1,38 +1,41 @@
 import type { Context } from '../context.ts'
+import type { Page, TimeRange } from '../contracts/storage.ts'
 import { merge } from '../core/merge.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Workspace, workspaceInput } from '../schema/workspace.ts'
-import { listPage } from './listing.ts'
+import { type Asked, listPage } from './listing.ts'
 import type { WorkspaceService } from './services.ts'
 import { inTurn } from './turns.ts'
-import { defaultWorkspace, makeDefault, resolveWorkspace, violationError } from './workspaces.ts'
+import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './workspaces.ts'
 
 export function workspaceService(ctx: Context): WorkspaceService {
   const { workspaces } = ctx.storage
 
   async function get(id: string) {
-    if (!idPattern.test(id)) throw notFound()
-    const found = await workspaces.get(id)
-    if (found !== null) return found
-    if (id !== defaultWorkspace) throw notFound()
-    await makeDefault(ctx)
-    return (await workspaces.get(id)) ?? raise(notFound())
+    const found = idPattern.test(id) ? await workspaces.get(id) : null
+    if (found === null) throw notFound()
+    return found
+  }
+
+  /** A page of the list. Until the default workspace is written there is no other. */
+  async function pageOf(asked: Asked): Promise<Page<Workspace>> {
+    const page = await workspaces.list(asked)
+    if (page.rows.length > 0 || (await workspaces.get(defaultWorkspace)) !== null) return page
+    const rows = [unwrittenDefault(ctx)].filter((row) => isListed(row, asked))
+    return { ...page, rows: rows.slice(0, asked.limit), total: asked.page === null ? null : rows.length }
   }
 
   return {
     async list(query = {}) {
-      await resolveWorkspace(ctx, defaultWorkspace)
-      return await listPage<Workspace>('/workspaces', listParameters.workspaces, query, (asked) =>
-        workspaces.list(asked),
-      )
+      return await listPage<Workspace>('/workspaces', listParameters.workspaces, query, pageOf)
     },
 
     async create(input) {
       const { id, created_at: _created, updated_at: _updated, ...fields } = parse(workspaceInput, input)
-      await resolveWorkspace(ctx, defaultWorkspace)
+      await writableWorkspace(ctx, defaultWorkspace)
       const now = ctx.clock.now()
       const row: Workspace = { id: id ?? ctx.newId(), ...fields, created_at: now, updated_at: now }
       const outcome = await workspaces.insert(row)
@@ -42,11 +45,13 @@ export function workspaceService(ctx: Context): WorkspaceService {
     },
 
     async get(id) {
-      return (await get(id)).row
+      if (id !== defaultWorkspace) return (await get(id)).row
+      return (await workspaces.get(id))?.row ?? unwrittenDefault(ctx)
     },
 
     update: (id, input) =>
       inTurn(ctx.storage, id, async () => {
+        if (id === defaultWorkspace) await writableWorkspace(ctx, id)
         const { row: old, revision } = await get(id)
         const { id: _id, ...fields } = parse(workspaceInput, merge(old, input))
         if (id === defaultWorkspace && fields.name !== defaultWorkspace) {
@@ -66,6 +71,25 @@ export function workspaceService(ctx: Context): WorkspaceService {
   }
 }
 
-function raise(error: Error): never {
-  throw error
+/** Whether a list that begins here and has these filters shows the row. */
+function isListed(
+  row: Workspace,
+  { name, metadata = {}, created_at, after, before, page, descending }: Asked,
+): boolean {
+  const isBehind = (id: string | null, direction: boolean) => id === null || (direction ? row.id < id : row.id > id)
+  return (
+    (name === undefined || row.name === name) &&
+    Object.keys(metadata).length === 0 &&
+    inRange(row.created_at, created_at ?? {}) &&
+    (page === null || page === 1) &&
+    isBehind(after, descending) &&
+    isBehind(before, !descending)
+  )
+}
+
+function inRange(
+  time: number,
+  { eq = time, gt = -Infinity, gte = time, lt = Infinity, lte = time }: TimeRange,
+): boolean {
+  return time === eq && time > gt && time >= gte && time < lt && time <= lte
 }

@@ -29,21 +29,33 @@ export function violationError(violation: Violation): PosthornError {
 }
 
 /**
- * The workspace with that id, else the one with that name. The default one is made on first use.
+ * The workspace with that id, else the one with that name. The default one is answered too where nobody has written it yet.
  * @throws PosthornError `unknown_workspace`.
  */
 export async function resolveWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
-  if (!isStorableText(idOrName)) throw new PosthornError('validation', textRule)
-  const found = await ctx.storage.workspaces.find(idOrName)
-  if (found !== null) return found.row
-  if (idOrName === defaultWorkspace) return await makeDefault(ctx)
-  throw unknownWorkspace(idOrName)
+  return (await stored(ctx, idOrName)) ?? unwrittenDefault(ctx)
 }
 
-/** Makes the default workspace, unless somebody else does meanwhile. */
-export async function makeDefault(ctx: Context): Promise<Workspace> {
+/**
+ * The same for a write into the workspace: the default one is written first where nobody has done so yet.
+ * @throws PosthornError `unknown_workspace`.
+ */
+export async function writableWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
+  return (await stored(ctx, idOrName)) ?? (await makeDefault(ctx))
+}
+
+/** The stored workspace; null for the default one that nobody has written yet. */
+async function stored(ctx: Context, idOrName: string): Promise<Workspace | null> {
+  if (!isStorableText(idOrName)) throw new PosthornError('validation', textRule)
+  const found = await ctx.storage.workspaces.find(idOrName)
+  if (found === null && idOrName !== defaultWorkspace) throw unknownWorkspace(idOrName)
+  return found?.row ?? null
+}
+
+/** The default workspace as it is shown until it is written. Engines that migrate write it then, others with the first write. */
+export function unwrittenDefault(ctx: Context): Workspace {
   const now = ctx.clock.now()
-  const row: Workspace = {
+  return {
     id: defaultWorkspace,
     name: defaultWorkspace,
     description: null,
@@ -51,6 +63,11 @@ export async function makeDefault(ctx: Context): Promise<Workspace> {
     created_at: now,
     updated_at: now,
   }
+}
+
+/** Makes the default workspace, unless somebody else does meanwhile. */
+export async function makeDefault(ctx: Context): Promise<Workspace> {
+  const row = unwrittenDefault(ctx)
   if ((await ctx.storage.workspaces.insert(row)) === 'written') return row
   // Somebody else made it meanwhile.
   const found = await ctx.storage.workspaces.get(defaultWorkspace)

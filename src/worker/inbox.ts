@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Taken } from '../contracts/inbox.ts'
-import { PosthornError } from '../errors.ts'
+import { isRetryable, PosthornError } from '../errors.ts'
 import type { Ingest } from '../services/ingest.ts'
 
 const batchSize = 500
@@ -24,7 +24,7 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
       if (cause instanceof PosthornError) {
         // The workspace was deleted, or another consumer stored the event before it died. Both need no second try.
         if (cause.code === 'unknown_workspace' || cause.code === 'unique_violation') return 'done'
-        if (cause.code === 'unavailable' || cause.code === 'overloaded') return 'again'
+        if (isRetryable(cause)) return 'again'
       }
       ctx.log.error(`message ${message.id} could not be stored, try ${message.tries}`, { cause })
       return message.tries >= mostTries ? 'bad' : 'again'

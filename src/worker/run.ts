@@ -30,6 +30,7 @@ export class Run {
     const { ctx } = this.#needs
     await ctx.plugins.ready(ctx.platform)
     await ctx.storage.verify?.()
+    for (const sentence of (await ctx.storage.advice?.()) ?? []) ctx.log.warn(sentence)
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }

@@ -146,7 +146,7 @@ export class LocalWorker implements Worker {
     await this.#parts.deliveries.close()
     await run.loopsEnded()
     await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
-    await ctx.http.close?.()
+    await Promise.all([ctx.http.close?.(), ctx.storage.release?.()])
   }
 
   tick(options?: { budgetMs?: number }): Promise<TickReport> {

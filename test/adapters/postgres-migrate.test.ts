@@ -17,7 +17,9 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
   test('twenty processes that migrate at once make it once', async () => {
     const schema = freshSchema()
     await Promise.all(Array.from({ length: 20 }, () => migrate(pool, { schema })))
-    const { rows } = await pool.query(`select version from ${schema}.migrations order by version`)
+    const { rows } = await pool.query(
+      `select version from ${schema}.migrations union all select version from ${schema}.expansions order by version`,
+    )
     expect(rows).toEqual(Array.from({ length: schemaVersion }, (_, i) => ({ version: i + 1 })))
     await expect(postgres(pool, { schema }).verify()).resolves.toBeUndefined()
     await pool.query(`drop schema ${schema} cascade`)
@@ -55,7 +57,11 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       message: `The schema "${schema}" is missing or old: run migrate()`,
     })
     await migrate(pool, { schema })
-    await pool.query(`update ${schema}.migrations set version = version + 1 where version = $1`, [schemaVersion])
+    // A step that only adds something is no reason to refuse.
+    await pool.query(`insert into ${schema}.expansions values ($1)`, [schemaVersion + 1])
+    await storage.verify()
+    await migrate(pool, { schema })
+    await pool.query(`insert into ${schema}.migrations values ($1)`, [schemaVersion + 1])
     await expect(storage.verify()).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('newer'),
@@ -64,7 +70,7 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       code: 'unavailable',
       message: expect.stringContaining('newer'),
     })
-    await pool.query(`delete from ${schema}.migrations`)
+    await pool.query(`delete from ${schema}.migrations; delete from ${schema}.expansions`)
     await expect(storage.verify()).rejects.toMatchObject({ message: expect.stringContaining('run migrate()') })
     await pool.query(`drop schema ${schema} cascade`)
   })
@@ -83,7 +89,9 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
         drop column pattern_count;
       drop index ${schema}.messages_turn;
       create index messages_order on ${schema}.messages (received_at, id);
-      delete from ${schema}.migrations where version >= 5`)
+      alter table ${schema}.events drop column token;
+      drop table ${schema}.expansions;
+      insert into ${schema}.migrations values (4)`)
     await migrate(pool, { schema })
     const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }
     const three = endpoint('c', { events: ['x', 'y'] })
@@ -99,24 +107,5 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       expect(() => postgres(pool, { schema })).toThrow(TypeError)
       await expect(migrate(pool, { schema })).rejects.toThrow(TypeError)
     }
-  })
-
-  test('a role with rights on the tables alone can run it', async () => {
-    const schema = freshSchema()
-    const role = `${schema}_app`
-    await migrate(pool, { schema })
-    await pool.query(`create role ${role}`)
-    await pool.query(`grant usage on schema ${schema} to ${role}`)
-    await pool.query(`grant select, insert, update, delete on all tables in schema ${schema} to ${role}`)
-    await pool.query(`grant usage on all sequences in schema ${schema} to ${role}`)
-    const app = new Pool({ connectionString: url!, max: 2, options: `-c role=${role}` })
-    const storage = postgres(app, { schema })
-    await storage.verify()
-    expect(await storage.workspaces.insert(workspace('w'))).toBe('written')
-    expect(await storage.workspaces.delete('w')).toBe(true)
-    expect(await storage.purge({ eventsBefore: 1, attemptsBefore: 1, limit: 10 })).toBe(0)
-    await app.end()
-    await pool.query(`drop schema ${schema} cascade`)
-    await pool.query(`drop owned by ${role}; drop role ${role}`)
   })
 })

@@ -29,7 +29,7 @@ export interface Operation {
 /** Fills a schema: every attempt of an event of its own, half of them open, of a hundred endpoints. Answers the revision. */
 export async function filled(pool: Pool, schema: string, rows: number): Promise<number> {
   const revision = await made(postgres(pool, { schema, listen: false }), 'w')
-  const series = `from generate_series(1, ${rows}) i, ${schema}.workspaces w`
+  const series = `from generate_series(1, ${rows}) i join ${schema}.workspaces w on w.id = 'w'`
   const endpoint = `'ep' || i % 100`
   for (const statement of [
     `insert into events (id, workspace, event_type, unique_id, data, ingested_at, created_at, updated_at)

@@ -19,7 +19,7 @@ test('the consumer has at most 16 MiB of accepted events in its hands, and store
   const posthorn = createTestPosthorn({ storage: store, inbox })
   const stored = new Set<string>()
   posthorn.on('event', ({ event }) => stored.add(event.id))
-  const { id: workspaceId } = await posthorn.workspaces.get('default')
+  const { id: workspaceId } = await posthorn.workspaces.update('default', {})
   const data = JSON.stringify('x'.repeat(mebibyte - 2))
   await inbox.put(
     Array.from({ length: 40 }, (_, i) => ({

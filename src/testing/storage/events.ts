@@ -59,6 +59,21 @@ export const eventCases: Contract<Storage> = [
     equal((await storage.queue.stats(start)).size, 1, 'jobs')
   }),
 
+  promise('of calls with one id one is stored, told by its token from others that are alike', async (storage) => {
+    const revision = await made(storage, 'w')
+    const call = (token: string) => ({ ...entry('w', revision, event('e'), [attempt(`t-${token}`, 'e')]), token })
+    const ingest = async (...entries: readonly ReturnType<typeof call>[]) =>
+      kinds(await storage.events.ingest(entries, { enqueue: false }))
+    equal(await ingest(call('one'), call('two'), call('one')), ['stored', 'id_taken', 'stored'], 'side by side')
+    equal(await ingest(call('one')), ['stored'], 'sent again after a lost answer')
+    equal(await ingest(call('three'), call('two')), ['id_taken', 'id_taken'], 'later')
+    const parallel = await Promise.all(
+      ['a', 'b', 'c', 'd'].map((token) => ingest({ ...call(token), event: event('f') })),
+    )
+    equal(parallel.flat().toSorted(), ['id_taken', 'id_taken', 'id_taken', 'stored'], 'at once')
+    equal((await storage.attempts.list('w', { ...everything, event_id: 'e' })).rows.length, 1, 'attempts')
+  }),
+
   promise('a batch sent again after a lost answer is stored once, and answered alike', async (storage) => {
     const revision = await made(storage, 'w')
     const batch = [

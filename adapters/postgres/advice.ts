@@ -1,0 +1,22 @@
+import type { PostgresHandle } from './clients.ts'
+
+/** What a host should set on its pool, so that a silent line is noticed. */
+export function adviceOn(handle: PostgresHandle): readonly string[] {
+  const { options } = handle as { readonly options?: Readonly<Record<string, unknown>> }
+  if (options === undefined || typeof options !== 'object') return []
+  const missing: string[] = []
+  if ('totalCount' in handle) {
+    if (!isPositive(options['connectionTimeoutMillis'])) missing.push('connectionTimeoutMillis: 5000')
+    if (options['keepAlive'] !== true) missing.push('keepAlive: true')
+  } else if ('unsafe' in handle) {
+    if (!isPositive(options['connect_timeout']) || Number(options['connect_timeout']) > 10)
+      missing.push('connect_timeout: 5')
+    if (!isPositive(options['keep_alive'])) missing.push('keep_alive: 10')
+  }
+  if (missing.length === 0) return []
+  return [`the pool of PostgreSQL notices a silent line late: set ${missing.join(' and ')}, or use openPostgres()`]
+}
+
+function isPositive(value: unknown): boolean {
+  return typeof value === 'number' && value > 0
+}

@@ -1,0 +1,41 @@
+import type { IngestEntry } from '../../src/contracts/storage.ts'
+import type { Database } from './database.ts'
+import { raw, type Sql, sql } from './sql.ts'
+
+// A host's open transaction that stored an event with a `unique_id`, or with an id of its publisher's choice, holds that key
+// until its end: PostgreSQL lets everybody wait who stores the same. So such a transaction also holds a lock that others can
+// try without waiting, and whoever finds the lock taken is told so.
+
+/** Keys share so many locks, for the server holds a bounded number of them. Who shares one is asked to come again, alone. */
+const slots = raw('1023')
+/** Processes of the version before, and a moment between the look and the write, are waited for so long. */
+const waitMs = raw("'100ms'")
+
+/** The keys of an entry that another open transaction may hold. An id of ours is nobody else's. */
+export function contestedKeys({ workspaceId, event, token }: IngestEntry): string[] {
+  return [
+    ...(event.unique_id === null ? [] : [JSON.stringify([workspaceId, event.unique_id])]),
+    ...(token === undefined ? [] : [JSON.stringify([event.id])]),
+  ]
+}
+
+/** The parts of a `with` that divide `given` into entries that may be stored (`free`) and those that wait (`held`). */
+export function contested({ bound, schema, t }: Database): Sql {
+  const lock = sql`hashtext(${`posthorn.${schema}.contested`}::text), hashtext(k.key) & ${slots}`
+  const keys = sql`given g cross join lateral jsonb_array_elements_text(g.keys) k (key)`
+  if (bound) {
+    return sql`
+    locked as materialized (select count(pg_advisory_xact_lock_shared(${lock})::text) as locked from ${keys}),
+    free as (select given.* from given, locked),
+    held as (select id from given where false),`
+  }
+  // A unique_id that is taken for good is no matter of waiting.
+  return sql`
+    held as materialized (
+      select distinct g.id from ${keys}
+      where not exists (select from ${t.unique_ids} u where u.workspace = g.workspace and u.unique_id = g.unique_id)
+        and not case when pg_try_advisory_lock(${lock}) then pg_advisory_unlock(${lock}) else false end
+    ),
+    bounded as materialized (select set_config('lock_timeout', ${waitMs}, true) as done),
+    free as materialized (select given.* from given, bounded where given.id not in (select id from held)),`
+}

@@ -1,0 +1,109 @@
+import { letExit, settled } from './timers.ts'
+
+/** A line on which nothing was heard for so long is spoken on. */
+const quietMs = 15_000
+/** What is said is heard within this time, or the line is replaced. */
+const answersWithinMs = 5_000
+const lookEveryMs = 1_000
+
+type Stop = () => Promise<void>
+
+interface Needs {
+  /** Opens a connection that hears. Answers how to close it. */
+  open(hears: (payload: string) => void, regained: () => void, lost: () => void): Promise<Stop>
+  hears(payload: string): void
+  /** Something may not have been heard. */
+  regained(): void
+  /** Says something, over another connection, that is to be heard. */
+  speak(): Promise<void>
+}
+
+/** A line to the server that proves itself: a firewall may have forgotten it, and neither end is told. */
+export interface ProvenLine {
+  /** Opens the line unless it is open. */
+  open(): Promise<void>
+  /** False while the line is known not to work. A line that nobody opened is well. */
+  isWell(): boolean
+  close(): Promise<void>
+}
+
+export function provenLine({ open, hears, regained, speak }: Needs): ProvenLine {
+  let line: Promise<Stop> | null = null
+  let isWell = true
+  let lastHeard = 0
+  let looking: ReturnType<typeof setInterval> | undefined
+  let isProving = false
+
+  const dial = (): Promise<Stop> =>
+    open(
+      (payload) => {
+        lastHeard = performance.now()
+        isWell = true
+        hears(payload)
+      },
+      () => {
+        lastHeard = performance.now()
+        isWell = true
+        regained()
+      },
+      () => (isWell = false),
+    )
+
+  /** Speaks on a quiet line. One that is still quiet afterwards is replaced. */
+  async function prove(): Promise<void> {
+    const mine = line
+    const spokenAt = performance.now()
+    if (mine === null || (isWell && spokenAt - lastHeard < quietMs)) return
+    await speak() // where this fails the server is away, and says nothing of the line
+    for (let waited = 0; lastHeard < spokenAt && waited < answersWithinMs; waited += 100) await pause(100)
+    if (lastHeard >= spokenAt || line !== mine) return
+    isWell = false
+    const stop = await mine.catch(() => null)
+    if (stop !== null) await settled(stop(), answersWithinMs)
+    if (line !== mine) return
+    line = dial()
+    await line
+    lastHeard = performance.now()
+    isWell = true
+    regained()
+  }
+
+  function look(): void {
+    if (isProving) return
+    isProving = true
+    prove()
+      .catch(() => {}) // the next look tries again
+      .finally(() => (isProving = false))
+  }
+
+  return {
+    async open() {
+      line ??= dial()
+      const mine = line
+      try {
+        await mine
+      } catch (error) {
+        if (line === mine) line = null
+        throw error
+      }
+      lastHeard = performance.now()
+      if (looking !== undefined || line !== mine) return
+      looking = setInterval(look, lookEveryMs)
+      letExit(looking)
+    },
+    isWell: () => isWell,
+    async close() {
+      const ended = line
+      line = null
+      isWell = true
+      clearInterval(looking)
+      looking = undefined
+      const stop = await ended?.catch(() => null)
+      await stop?.()
+    },
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => letExit(setTimeout(resolve, ms)))
+}

@@ -1,0 +1,68 @@
+import type { Migration } from './migrations.ts'
+import { lastBreaking } from './verify.ts'
+
+/** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
+export const newer = 'PH001'
+/** Raised where the database cannot hold every text. */
+export const wrongEncoding = 'PH003'
+
+/**
+ * Steps as one statement. Those that were made are left out. A step waits for its locks for half a second, lets others
+ * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile.
+ */
+export function migrationText({
+  schema,
+  lockTimeoutMs,
+  steps,
+}: {
+  schema: string
+  lockTimeoutMs: number
+  steps: readonly Migration[]
+}): string {
+  const quoted = `"${schema}"`
+  const patience = `interval '${Math.max(1, Math.floor(lockTimeoutMs))} milliseconds'`
+  const texts = steps.map(
+    ({ version, expands = false, sql: statements }) => `
+if current_version < ${version} then
+give_up_at := clock_timestamp() + ${patience};
+loop
+begin
+set local lock_timeout = '500ms';
+${statements.trim().replaceAll('$schema', quoted)}
+insert into ${quoted}.${expands ? 'expansions' : 'migrations'} (version) values (${version});
+exit;
+exception when lock_not_available then
+if clock_timestamp() >= give_up_at then raise; end if;
+perform pg_sleep(0.5);
+end;
+end loop;
+end if;`,
+  )
+  return `do $posthorn$
+declare
+current_version integer;
+give_up_at timestamptz;
+begin
+if current_setting('server_encoding') <> 'UTF8' then
+raise exception 'the database has the encoding %', current_setting('server_encoding') using errcode = '${wrongEncoding}';
+end if;
+set local lock_timeout = '${Math.max(1, Math.floor(lockTimeoutMs))}ms';
+perform pg_advisory_xact_lock(hashtextextended('posthorn:${schema}', 0));
+if not exists (select from pg_namespace where nspname = '${schema}') then
+create schema ${quoted};
+end if;
+if to_regclass('${quoted}.migrations') is null then
+create table ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now());
+end if;
+select coalesce(max(version), 0) into current_version from ${quoted}.migrations;
+if current_version > ${lastBreaking} then
+raise exception 'the schema has version %', current_version using errcode = '${newer}';
+end if;
+if to_regclass('${quoted}.expansions') is not null then
+select greatest(current_version, coalesce(max(version), 0)) into current_version from ${quoted}.expansions;
+end if;
+${texts.join('\n')}
+end
+$posthorn$;
+`
+}

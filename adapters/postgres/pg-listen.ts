@@ -1,0 +1,66 @@
+import type { PgPool } from './clients.ts'
+import { checkOut } from './pg-check-out.ts'
+import type { PgInternals } from './pg-cancel.ts'
+import { defaultTimeoutMs } from './timers.ts'
+
+const pauseMs = 1000
+
+/** Listens on one connection of the pool, and takes another when that is lost. */
+export async function pgListen(
+  pool: PgPool,
+  channel: string,
+  heard: (payload: string) => void,
+  regained: () => void,
+  lost: () => void = () => {},
+): Promise<() => Promise<void>> {
+  let stopped = false
+  let hangUp: () => void = () => {}
+
+  const open = async (): Promise<void> => {
+    const client = await checkOut(pool, defaultTimeoutMs)
+    const onNotification = (message: { channel: string; payload?: string }) => {
+      if (message.channel === channel) heard(message.payload ?? '')
+    }
+    const end = (): void => {
+      client.removeListener('notification', onNotification)
+      client.removeListener('end', onLost)
+      // A line that is silent would never say that it was closed.
+      ;(client as unknown as PgInternals).connection?.stream?.destroy()
+      client.release(true)
+    }
+    const onLost = (): void => {
+      end()
+      if (stopped) return
+      lost()
+      again()
+    }
+    client.on('notification', onNotification)
+    // Every loss ends with `end`; without a listener for `error` it would end the process too.
+    client.on('error', () => {})
+    client.on('end', onLost)
+    hangUp = end
+    try {
+      await client.query(`listen ${quoted(channel)}`)
+    } catch (error) {
+      end()
+      throw error
+    }
+    if (stopped) end()
+  }
+  const again = (): void => {
+    hangUp = () => clearTimeout(timer)
+    const timer = setTimeout(() => void open().then(regained, () => stopped || again()), pauseMs)
+  }
+
+  await open()
+  return async () => {
+    if (stopped) return
+    stopped = true
+    hangUp()
+  }
+}
+
+/** A name of a channel as SQL. */
+export function quoted(channel: string): string {
+  return `"${channel.replaceAll('"', '""')}"`
+}

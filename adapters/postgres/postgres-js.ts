@@ -1,0 +1,137 @@
+import type { PostgresClient, PostgresJs, QueryOptions, Row } from './clients.ts'
+import { lateError } from './errors.ts'
+import type { Value } from './sql.ts'
+import { defaultTimeoutMs, settled } from './timers.ts'
+
+/** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
+const endsWithinMs = 3_000
+
+/** A statement that waits behind others is canceled once it is its turn, if that comes within this time. */
+const activeWithinMs = 60_000
+const lookEveryMs = 50
+
+/** A connection of postgres.js, as it is told to `onexecute`. */
+interface Connection {
+  terminate?(): void
+}
+type Pending = PromiseLike<unknown[]> & { readonly active?: boolean; cancel?(): unknown }
+
+/**
+ * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
+ * closed: postgres.js would send further statements on it.
+ */
+export function postgresJs(instance: PostgresJs): PostgresClient {
+  return {
+    query: (text, values, { isolation, ...options } = {}) => {
+      const isOwn = isolation === undefined || instance.reserve === undefined
+      return isOwn
+        ? ask(instance, text, values, options)
+        : isolated(instance, isolation, (tx) => ask(tx, text, values, options))
+    },
+    ...(typeof instance.listen === 'function' && { listen: listener(instance) }),
+  }
+}
+
+/** Runs a statement on a connection of its own, in a transaction of this isolation. */
+async function isolated<Answer>(
+  instance: PostgresJs,
+  isolation: string,
+  work: (tx: PostgresJs) => Promise<Answer>,
+): Promise<Answer> {
+  const tx = await instance.reserve!() // it was looked for
+  try {
+    await tx.unsafe(`begin isolation level ${isolation}`)
+    try {
+      const answer = await work(tx)
+      await tx.unsafe('commit')
+      return answer
+    } catch (error) {
+      await tx.unsafe('rollback')
+      throw error
+    }
+  } finally {
+    tx.release()
+  }
+}
+
+function ask(
+  instance: PostgresJs,
+  text: string,
+  values: Value[],
+  { name, timeoutMs = defaultTimeoutMs, answerMs = timeoutMs }: QueryOptions,
+): Promise<{ rows: Row[] }> {
+  return new Promise((resolve, reject) => {
+    let answerTimer: ReturnType<typeof setTimeout> | undefined
+    let connection: Connection | undefined
+    const options = {
+      prepare: name !== undefined,
+      onexecute(by: Connection) {
+        connection = by
+        answerTimer ??= setTimeout(giveUp, answerMs)
+        return true // the connection takes further statements
+      },
+    }
+    const pending: Pending = instance.unsafe(text, values as never[], options)
+    const timer = setTimeout(giveUp, timeoutMs)
+    const done = (): void => {
+      clearTimeout(timer)
+      clearTimeout(answerTimer)
+    }
+    function giveUp(): void {
+      done()
+      void cancel(pending, () => connection).then(() => reject(lateError()))
+      if (!isTransaction(instance)) reject(lateError())
+    }
+    pending.then(
+      (rows) => {
+        done()
+        resolve({ rows: rows as Row[] }) // objects, as rows are unless asked otherwise
+      },
+      (cause: Error) => {
+        done()
+        reject(cause)
+      },
+    )
+  })
+}
+
+/** Inside a transaction the host is to get the answer of the server, which is that of the canceled statement. */
+export function isTransaction(instance: object): boolean {
+  return 'savepoint' in instance
+}
+
+async function cancel(pending: Pending, connection: () => Connection | undefined): Promise<void> {
+  // Not before it is the one that the server works on: postgres.js would take the answer to it for that of the next one.
+  for (let waited = 0; pending.active === false && waited < activeWithinMs; waited += lookEveryMs) {
+    if (await settled(pending, lookEveryMs)) return
+  }
+  if (pending.active === false) return
+  void Promise.resolve(pending.cancel?.()).catch(() => {}) // what it was to end is looked at instead
+  if (!(await settled(pending, endsWithinMs))) connection()?.terminate?.()
+}
+
+/** How long a line has to say that it listens no more. */
+const unlistensWithinMs = 1_000
+
+/** The instance of one connection that postgres.js keeps for all that listen. */
+interface Listen {
+  sql?: { end(options: { timeout: number }): Promise<void> } | undefined
+}
+
+function listener(instance: PostgresJs): NonNullable<PostgresClient['listen']> {
+  return async (channel, heard, regained) => {
+    let isListening = false
+    const request = await instance.listen!(channel, heard, () => {
+      if (isListening) regained()
+      isListening = true
+    })
+    return async () => {
+      if (await settled(Promise.resolve(request.unlisten()), unlistensWithinMs)) return
+      // Nobody answers. Without its instance, postgres.js opens another line for the next that listens.
+      const listen = instance.listen as unknown as Listen
+      const silent = listen.sql
+      listen.sql = undefined
+      await silent?.end({ timeout: 0 })
+    }
+  }
+}

@@ -1,0 +1,120 @@
+import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { Database } from './database.ts'
+import { isRefusal, lateError } from './errors.ts'
+import { look } from './look.ts'
+import { change, type Refuse, writeUnlessRaced } from './plan.ts'
+import { kinds } from './rows.ts'
+import { violationOf } from './rules.ts'
+import { defaultTimeoutMs } from './timers.ts'
+import type { Announce } from './wake.ts'
+
+/** The most writes that go together. */
+const mostTogether = 100
+
+/** A write of one row that waits for its turn. */
+interface Waiting {
+  readonly plan: ConfigPlan
+  readonly refuse: Refuse<unknown>
+  readonly since: number
+  answer(answer: unknown): void
+  fail(cause: unknown): void
+}
+
+/** Writes one row, or deletes one. */
+export type ChangeRow = <Refusal>(plan: ConfigPlan, refuse: Refuse<Refusal>) => Promise<'written' | Refusal | Violation>
+
+/**
+ * Writes of rows of one workspace, made side by side in this process, are judged and written together: else each would
+ * move the revision from under the others. Where they cannot stand together they are made one after the other.
+ */
+export function sideBySide(db: Database, announce: Announce): ChangeRow {
+  const queues = new Map<string, Waiting[]>()
+
+  async function drain(workspaceId: string, queue: Waiting[]): Promise<void> {
+    while (queue.length > 0) {
+      const batch = takeDistinct(queue)
+      if (batch.length > 1 && (await together(db, announce, batch))) continue
+      for (const { plan, refuse, since, answer, fail } of batch) {
+        if (performance.now() - since >= defaultTimeoutMs) fail(lateError())
+        else await change(db, announce, plan, refuse).then(answer, fail)
+      }
+    }
+    queues.delete(workspaceId)
+  }
+
+  return (plan, refuse) => {
+    if (db.bound) return change(db, announce, plan, refuse)
+    return new Promise((resolve, reject) => {
+      const waiting: Waiting = {
+        plan,
+        refuse,
+        since: performance.now(),
+        answer: (answer) => resolve(answer as 'written'), // of this very plan
+        fail: reject,
+      }
+      const queue = queues.get(plan.workspaceId)
+      if (queue !== undefined) return void queue.push(waiting)
+      const own = [waiting]
+      queues.set(plan.workspaceId, own)
+      queueMicrotask(() => void drain(plan.workspaceId, own))
+    })
+  }
+}
+
+/** The first of the queue, no row twice. */
+function takeDistinct(queue: Waiting[]): Waiting[] {
+  const ids = new Set<string>()
+  const end = queue.findIndex(({ plan }, i) => {
+    const own = kinds.flatMap((kind) =>
+      [...plan[kind].put.map(({ id }) => id), ...plan[kind].remove].map((id) => kind + id),
+    )
+    const isKnown = own.some((id) => ids.has(id))
+    for (const id of own) ids.add(id)
+    return isKnown || i === mostTogether
+  })
+  return queue.splice(0, end === -1 ? queue.length : Math.max(end, 1))
+}
+
+/** Answers all, unless they cannot stand together or somebody else wrote meanwhile. */
+async function together(db: Database, announce: Announce, batch: Waiting[]): Promise<boolean> {
+  try {
+    return await writeTogether(db, announce, batch)
+  } catch (cause) {
+    if (isRefusal(cause)) return false // one of them is at fault
+    for (const { fail } of batch) fail(cause)
+    return true
+  }
+}
+
+/** Answers those that are refused, and writes the others in one step. */
+async function writeTogether(db: Database, announce: Announce, batch: Waiting[]): Promise<boolean> {
+  const seen = await look(db, merged(batch))
+  const refusals = batch.map(({ refuse }) => refuse(seen))
+  const good = batch.filter((_, i) => refusals[i] === null)
+  if (good.length > 0) {
+    const plan = merged(good)
+    if (violationOf(plan, seen) !== null) return false
+    if (!(await writeUnlessRaced(db, announce, plan, seen))) return false
+  }
+  batch.forEach(({ answer }, i) => answer(refusals[i] ?? 'written'))
+  return true
+}
+
+function merged(batch: readonly Waiting[]): ConfigPlan {
+  const plans = batch.map(({ plan }) => plan)
+  return {
+    ...plans[0]!, // one at least
+    endpoints: {
+      put: plans.flatMap(({ endpoints }) => endpoints.put),
+      remove: plans.flatMap(({ endpoints }) => endpoints.remove),
+    },
+    sources: {
+      put: plans.flatMap(({ sources }) => sources.put),
+      remove: plans.flatMap(({ sources }) => sources.remove),
+    },
+    plugins: {
+      put: plans.flatMap(({ plugins }) => plugins.put),
+      remove: plans.flatMap(({ plugins }) => plugins.remove),
+    },
+  }
+}

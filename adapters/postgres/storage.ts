@@ -1,0 +1,150 @@
+import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
+import { PosthornError } from '../../src/errors.ts'
+import { adviceOn } from './advice.ts'
+import { postgresAttempts } from './attempts.ts'
+import { clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
+import { postgresCollection } from './collection.ts'
+import { postgresConfiguration } from './configuration.ts'
+import { type Database, database, number } from './database.ts'
+import { postgresEvents } from './events.ts'
+import { postgresInbox } from './inbox.ts'
+import { postgresLimiter } from './limiter.ts'
+import { probe } from './probe.ts'
+import { purge } from './purge.ts'
+import { postgresQueue } from './queue.ts'
+import { sideBySide } from './side-by-side.ts'
+import { sql } from './sql.ts'
+import { checkSchema } from './tables.ts'
+import { type Ear, earOf } from './ear.ts'
+import { announcer, type Announce, boundAnnouncer, type News, wokenIn } from './wake.ts'
+import { verify } from './verify.ts'
+import { postgresWorkspaces } from './workspaces.ts'
+
+export interface PostgresOptions {
+  /** The schema that `migrate` made. Lower-case letters, digits and underscores. Default `posthorn`. */
+  readonly schema?: string
+  /** Prepare the statements of the hot path. Set it to false behind a pooler such as PgBouncer. Default true. */
+  readonly prepare?: boolean
+  /**
+   * How notifications are heard, which saves polls: the client's own way where it has one, another one, or none.
+   * A `pg` Pool gives one of its connections to it. Default: the client's own, none where `prepare` is false, since
+   * poolers do not pass notifications on.
+   */
+  readonly listen?: PostgresClient['listen'] | false
+}
+
+/**
+ * Storage, queue, inbox and limiter in one schema of a PostgreSQL (13 or later), over the host's own driver: a `pg` Pool
+ * or Client, a postgres.js instance, PGlite, or a few lines around another one. It opens nothing and closes nothing but
+ * what it listens on. Run `migrate` first.
+ *
+ * `using(tx)` takes what the driver calls its client or transaction, or any `{ query(text, values) }` around it.
+ */
+export function postgres(
+  handle: PostgresHandle,
+  { schema = 'posthorn', prepare = true, listen }: PostgresOptions = {},
+): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'>> {
+  checkSchema(schema)
+  const { listen: own, ...client } = clientOf(handle)
+  const listening = listen ?? (prepare ? own : undefined)
+  const db = database(
+    { ...client, ...(listening !== undefined && listening !== false && { listen: listening }) },
+    { schema, prepare, bound: false },
+  )
+  let id: string | undefined
+  const origin = (): string => (id ??= crypto.randomUUID()) // not before it is asked: the edge has no randomness while it loads
+  const ear = earOf(db, origin)
+  return {
+    ...storageIn(db, announcer(db, origin), ear),
+    ...(ear && {
+      onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
+    }),
+    using(tx, { wake = true } = {}) {
+      if (isHandle(tx) && !isPool(tx)) return bound(tx, schema, wake)
+      throw new PosthornError(
+        'transaction_required',
+        isHandle(tx)
+          ? 'postgres().using takes one client with an open transaction; a pool runs each statement in a transaction of its own'
+          : 'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
+      )
+    },
+    advice: async () => adviceOn(handle),
+    close: async () => ear?.close(),
+  }
+}
+
+function storageIn(db: Database, announce: Announce, ear: Ear | null) {
+  const { run, t } = db
+  const ping = probe(db)
+  const changeRow = sideBySide(db, announce)
+  return {
+    name: 'postgres',
+    workspaces: postgresWorkspaces(db, announce),
+    endpoints: postgresCollection('endpoints', db, changeRow),
+    sources: postgresCollection('sources', db, changeRow),
+    plugins: postgresCollection('plugins', db, changeRow),
+    events: postgresEvents(db, announce),
+    attempts: postgresAttempts(db, announce),
+    queue: { ...postgresQueue(db, announce, ear), ping },
+    inbox: postgresInbox(db, announce, ear),
+    limiter: postgresLimiter(db),
+    ping,
+    ...postgresConfiguration(db, announce),
+    purge: (options) => purge(db, options),
+    verify: () => verify(db),
+
+    async turn(name, periodMs, now) {
+      const rows = await run(sql`
+        insert into ${t.turns} as t (name, period) values (${name}::text, ${Math.floor(now / periodMs) * periodMs}::bigint)
+        on conflict (name) do update set period = excluded.period where t.period < excluded.period
+        returning name`)
+      return rows.length > 0
+    },
+
+    async time() {
+      const [row] = await run(sql`select floor(extract(epoch from clock_timestamp()) * 1000)::bigint as now`)
+      return number(row!['now']) // one row
+    },
+
+    async stats() {
+      const pool = db.client.stats?.()
+      if (pool !== undefined) return pool
+      const [row] = await run(sql`
+        select count(*) as total, count(*) filter (where state <> 'idle') as active
+        from pg_stat_activity where datname = current_database() and usename = current_user`)
+      return { total: number(row!['total']), active: number(row!['active']) } // an aggregate is one row
+    },
+
+    close: async () => {},
+  } satisfies Storage
+}
+
+function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage {
+  const { listen: _listen, ...client } = clientOf(tx)
+  const db = database(client, { schema, prepare: false, bound: true, woken: wokenIn(schema, wake) })
+  const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
+  let seen: unknown
+  return {
+    ...storageIn(db, boundAnnouncer(db, wake), null),
+
+    // The time of the transaction stands still inside one; statements outside are each a transaction of their own.
+    async inTransaction() {
+      if (isInTransaction(tx)) return true
+      const first = await now()
+      if (first === seen) return true
+      seen = await now()
+      return first === seen
+    },
+  }
+}
+
+function isHandle(tx: unknown): tx is PostgresHandle {
+  if ((typeof tx !== 'object' && typeof tx !== 'function') || tx === null) return false
+  // Drizzle's has a `query` that is no function.
+  const { query, unsafe } = tx as { query?: unknown; unsafe?: unknown }
+  return typeof query === 'function' || typeof unsafe === 'function'
+}
+
+function isChange(news: News): news is Change {
+  return news !== 'jobs' && news !== 'messages'
+}

@@ -1,0 +1,106 @@
+import { Pool } from 'pg'
+import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+
+import { createPosthorn } from '../../adapters/node/index.ts'
+import { migrate, postgres } from '../../adapters/postgres/index.ts'
+import { migrationText } from '../../adapters/postgres/migration-text.ts'
+import { migrations } from '../../adapters/postgres/migrations.ts'
+import { freshSchema } from '../support/postgres.ts'
+
+const url = inject('postgresUrl')
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+describe.skipIf(url === null)('a migration beside others', () => {
+  let pool: Pool
+  beforeAll(() => {
+    pool = new Pool({ connectionString: url!, max: 20 }) // skipped where it is null
+  })
+  afterAll(() => pool.end())
+
+  /** A schema that lacks the last step. */
+  async function old(): Promise<string> {
+    const schema = freshSchema()
+    await pool.query(migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations.slice(0, -1) }))
+    return schema
+  }
+  async function reader(schema: string) {
+    const client = await pool.connect()
+    await client.query('begin')
+    await client.query(`select count(*) from ${schema}.events`)
+    return async () => {
+      await client.query('commit')
+      client.release()
+    }
+  }
+  const waiting = async (schema: string) =>
+    (await pool.query("select from pg_stat_activity where wait_event_type = 'Lock' and query like $1", [`%${schema}%`]))
+      .rowCount
+
+  test('waits for a transaction that uses a table, and lets all others go on meanwhile', async () => {
+    const schema = await old()
+    const end = await reader(schema)
+    const migrating = migrate(pool, { schema })
+    let worst = 0
+    for (const until = Date.now() + 2_000; Date.now() < until;) {
+      const began = Date.now()
+      await pool.query(`select count(*) from ${schema}.events`)
+      worst = Math.max(worst, Date.now() - began)
+    }
+    expect(worst).toBeLessThan(1_500)
+    await end()
+    await migrating
+    await postgres(pool, { schema }).verify()
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('gives up in its time, says whose lock is in the way, and leaves nothing that waits', async () => {
+    const schema = await old()
+    const end = await reader(schema)
+    const began = Date.now()
+    await expect(migrate(pool, { schema, lockTimeoutMs: 200, timeoutMs: 2_000 })).rejects.toMatchObject({
+      code: 'unavailable',
+      message: expect.stringMatching(
+        /"\.events could not be changed: the open transaction of backend \d+ holds AccessShareLock/,
+      ),
+    })
+    expect(Date.now() - began).toBeLessThan(6_000)
+    expect(await waiting(schema)).toBe(0)
+    await end()
+    await migrate(pool, { schema })
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('makes the default workspace, and no read makes it', async () => {
+    const schema = freshSchema()
+    await migrate(pool, { schema })
+    const storage = postgres(pool, { schema, listen: false })
+    const posthorn = createPosthorn({ storage, logger: quiet })
+    const { created_at, ...row } = await posthorn.workspaces.get('default')
+    expect(row).toEqual({ id: 'default', name: 'default', description: null, metadata: {}, updated_at: created_at })
+    expect(Math.abs(created_at - Date.now())).toBeLessThan(60_000)
+
+    await storage.workspaces.delete('default')
+    expect(await posthorn.workspaces.get('default')).toMatchObject({ id: 'default' })
+    expect((await posthorn.workspaces.list()).data).toMatchObject([{ id: 'default' }])
+    expect((await posthorn.events.list('default')).data).toEqual([])
+    expect((await posthorn.endpoints.list('default', { limit: 1 })).data).toEqual([])
+    expect(await posthorn.config.dump('default')).toMatchObject({ endpoints: [] })
+    expect(await storage.workspaces.get('default')).toBeNull()
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    expect(await storage.workspaces.get('default')).not.toBeNull()
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('a database of another encoding is refused, by the start too', async () => {
+    const name = freshSchema()
+    await pool.query(`create database ${name} encoding 'LATIN1' locale 'C' template template0`)
+    const address = new URL(url!)
+    address.pathname = name
+    const latin = new Pool({ connectionString: address.href, max: 2 })
+    const refusal = { code: 'unavailable', message: expect.stringContaining('encoding LATIN1') }
+    await expect(migrate(latin)).rejects.toMatchObject(refusal)
+    await expect(createPosthorn({ storage: postgres(latin), logger: quiet }).start()).rejects.toMatchObject(refusal)
+    await latin.end()
+    await pool.query(`drop database ${name} with (force)`)
+  })
+})
