@@ -1,3 +1,4 @@
+import type { EnginePart } from '../../src/contracts/engine.ts'
 import type { Change, Storage } from '../../src/contracts/storage.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
@@ -26,7 +27,8 @@ export interface RedisOptions {
  * the hot path: `const { queue, inbox, limiter } = redis(client)` beside another storage.
  *
  * What is acknowledged is as safe as the server's persistence. The host connects the client, listens to its errors and
- * closes it; wake-ups use one duplicate of it, closed by `close`.
+ * closes it; wake-ups use one duplicate of it, closed by `close`. A client that leaves a command without an answer for 5 s
+ * is stood in for by another duplicate, until it answers again.
  *
  * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
  */
@@ -36,18 +38,25 @@ export function redis(
 ): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const tag = tagOf(namespace)
   const connection = connect(client)
-  const ear = earOf(client)
   const added = announcer(connection, addedChannel(tag))
+  const ear = earOf(connection, `${tag}:proof:${added.origin}`)
   // A write: without memory and on a replica PING is answered too.
   const ping = async (): Promise<void> => {
     await connection.send('SET', [`${tag}:probe`, '1'], true)
   }
 
+  const part = {
+    cautions: connection.caution === null ? [] : [connection.caution],
+    listening: ear.listening,
+    stopped: async () => connection.close(),
+  } satisfies EnginePart
+
   return {
+    ...part,
     name: 'redis',
-    queue: { ...redisQueue(connection, tag, ear, added), ping },
-    inbox: redisInbox(connection, tag, ear),
-    limiter: redisLimiter(connection, tag),
+    queue: { ...redisQueue(connection, tag, ear, added), ...part, ping },
+    inbox: { ...redisInbox(connection, tag, ear), ...part },
+    limiter: { ...redisLimiter(connection, tag), ...part },
     workspaces: redisWorkspaces(connection, tag),
     endpoints: redisCollection('endpoints', connection, tag),
     sources: redisCollection('sources', connection, tag),
@@ -66,8 +75,14 @@ export function redis(
       return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     },
     ping,
-    stats: async () => ({ total: 1 + ear.connections(), active: connection.pending() > 0 ? 1 : 0 }),
-    close: async () => ear.close(),
+    stats: async () => ({
+      total: connection.connections() + ear.connections(),
+      active: connection.pending() > 0 ? 1 : 0,
+    }),
+    async close() {
+      ear.close()
+      connection.close()
+    },
   }
 }
 

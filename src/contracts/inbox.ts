@@ -1,3 +1,5 @@
+import type { EnginePart } from './engine.ts'
+
 /** An event accepted by an async source and not yet stored. `data` is its text. */
 export interface Message {
   readonly id: string
@@ -20,7 +22,7 @@ export interface Taken extends Message {
  * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. Their order
  * is that of `received_at` or that in which they were put, as the engine can: between processes the two may differ a little.
  */
-export interface Inbox {
+export interface Inbox extends EnginePart {
   /** Stores messages; one whose id is there already is left as it is. */
   put(messages: readonly Message[]): Promise<void>
   /**

@@ -4,6 +4,7 @@ import type { StoredEvent } from '../schema/event.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { Workspace } from '../schema/workspace.ts'
+import type { EnginePart } from './engine.ts'
 import type { Inbox } from './inbox.ts'
 import type { Limiter } from './limiter.ts'
 import type { Claim, Job, Queue } from './queue.ts'
@@ -16,7 +17,7 @@ import type { Claim, Job, Queue } from './queue.ts'
  * A row remembers the revision it was last written at; `update` takes it back, so that two writers never lose each
  * other's fields.
  */
-export interface Storage {
+export interface Storage extends EnginePart {
   /** The engine, for messages: `memory`, `postgres`, `redis`. */
   readonly name: string
   readonly workspaces: Workspaces

@@ -90,7 +90,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       try {
         response = await answer(request)
       } catch (cause) {
-        response = errorResponse(ctx.log, cause)
+        response = errorResponse(ctx, cause)
       }
       return request.method === 'HEAD' ? new Response(null, response) : response
     },

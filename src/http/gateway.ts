@@ -20,7 +20,6 @@ import { type Tenant, tenantShares } from './shares.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 408, 413, 429, 500, 503])
-const complainEveryMs = 60_000
 const mostTries = 5
 const pluginDeadlineMs = 30_000
 /** Bytes of bodies from the first one that came until the request is answered: the most memory that requests take. */
@@ -34,7 +33,6 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   let looking = 0
   const pending = tenantShares(maxPending)
   const pendingBytes = tenantShares(mostPendingBytes)
-  let limiterComplainedAt = -Infinity
 
   function overloaded(): PosthornError {
     ctx.emit('overloaded', { what: 'gateway' })
@@ -75,7 +73,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const retryAfter = String(Math.max(1, Math.ceil(grant.retryAfterMs / 1000)))
       return failed(json(429, { message: 'rate limit exceeded' }, { ...headers, 'retry-after': retryAfter }))
     }
-    const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx.log, cause)))
+    const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx, cause)))
     return withHeaders(response, headers)
   }
 
@@ -103,10 +101,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const [grant] = await ctx.limiter.take([{ key: `source:${source.id}`, limit: source.rate_limit, want: 1 }], now)
       return grant ?? null
     } catch (cause) {
-      if (now - limiterComplainedAt >= complainEveryMs) {
-        limiterComplainedAt = now
-        ctx.log.error('the limiter does not answer: requests pass unlimited', { cause })
-      }
+      ctx.repeating.error('the limiter does not answer: requests pass unlimited', { cause })
       return null
     }
   }
@@ -202,7 +197,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
 
   /** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
   function pluginFailed({ id, name }: Plugin, cause: unknown): Response {
-    if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx.log, cause)
+    if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx, cause)
     const message = oneLine(String(cause instanceof Error ? cause.message : cause))
     ctx.log.error(`plugin ${id} (${name}) failed: ${recordText(message, 512)}`)
     ctx.log.debug(`plugin ${id} (${name}) failed`, { cause })
@@ -220,7 +215,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       try {
         return inert(await answer(request))
       } catch (cause) {
-        return inert(failed(errorResponse(ctx.log, cause)))
+        return inert(failed(errorResponse(ctx, cause)))
       }
     },
   }

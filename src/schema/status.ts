@@ -26,6 +26,11 @@ export interface StatusReport {
 export interface ComponentHealth {
   readonly status: 'UP' | 'DOWN'
   readonly error?: string
+  /**
+   * False while the connection on which the engine tells news of other processes is silent or being replaced: polling
+   * finds jobs meanwhile, within seconds. Missing when news arrive, and where the engine has no such connection.
+   */
+  readonly listening?: false
 }
 
 export interface HealthReport {

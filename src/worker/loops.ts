@@ -100,7 +100,7 @@ async function inboxLoop(run: Run): Promise<void> {
 async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
   for (let more = true; !signal.aborted && (more || !ctx.ownQueue);) {
     more = await parts.sweep.page().catch((cause: unknown) => {
-      ctx.log.error('overdue attempts could not be swept', { cause })
+      ctx.repeating.error('overdue attempts could not be swept', { cause })
       return true
     })
     if (more || !ctx.ownQueue) await ctx.clock.sleep(sweepEveryMs, signal)
@@ -110,7 +110,7 @@ async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
 /** Works, waits for `ms`, and so on. */
 async function every({ ctx, signal }: Run, ms: number, complaint: string, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    await work().catch((cause: unknown) => ctx.log.error(complaint, { cause }))
+    await work().catch((cause: unknown) => ctx.repeating.error(complaint, { cause }))
     await ctx.clock.sleep(ms, signal)
   }
 }
@@ -121,7 +121,7 @@ async function repeat({ ctx, signal }: Run, complaint: string, work: () => Promi
     try {
       await work()
     } catch (cause) {
-      ctx.log.error(complaint, { cause })
+      ctx.repeating.error(complaint, { cause })
       await ctx.clock.sleep(brokenWaitMs, signal)
     }
   }

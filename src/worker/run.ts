@@ -1,4 +1,5 @@
 import { PosthornError } from '../errors.ts'
+import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
 import { wakeup, type Wakeup } from './wakeup.ts'
 import type { Needs } from './worker.ts'
@@ -30,6 +31,7 @@ export class Run {
     const { ctx } = this.#needs
     await ctx.plugins.ready(ctx.platform)
     await ctx.storage.verify?.()
+    for (const caution of new Set(engineParts(ctx).flatMap((part) => part.cautions ?? []))) ctx.log.warn(caution)
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }
