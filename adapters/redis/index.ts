@@ -10,6 +10,7 @@ import { redisInbox } from './inbox.ts'
 import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
+import { clientFor } from './open.ts'
 import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
 import { redisTurn } from './turn.ts'
@@ -83,6 +84,32 @@ export function redis(
       ear.close()
       connection.close()
     },
+  }
+}
+
+/**
+ * The same for those who have no client: opens one with safe settings when something is first asked, through
+ * `@redis/client`, `redis` or `ioredis`, whichever is installed. Each `stop` of the instance closes it; what is asked later
+ * opens it again. So an instance has its own.
+ *
+ * @param url `redis://` or `rediss://`, with user, password and database where they are needed.
+ * @throws PosthornError `validation` for another url; `internal` that names what to install where no client is installed.
+ */
+export async function openRedis(url: string, options: RedisOptions = {}): Promise<ReturnType<typeof redis>> {
+  const { client, close } = await clientFor(url)
+  const engine = redis(client, options)
+  const stopped = async (): Promise<void> => {
+    await engine.close()
+    close()
+  }
+  const { queue, inbox, limiter } = engine
+  return {
+    ...engine,
+    stopped,
+    close: stopped,
+    queue: { ...queue, stopped },
+    inbox: { ...inbox, stopped },
+    limiter: { ...limiter, stopped },
   }
 }
 
