@@ -57,7 +57,7 @@ export interface Connection {
   /** Connections open now for commands: that of the host, and at times a stand-in. */
   connections(): number
   /** What the client lacks so that its connection could be replaced, as a sentence; null when nothing is missing. */
-  readonly caution: string | null
+  readonly advice: string | null
   /** Calls `replaced` each time another connection takes over. */
   onReplaced(replaced: () => void): void
   /** Closes the stand-in, if there is one. */
@@ -84,7 +84,7 @@ export function connect(client: RedisClient): Connection {
     client,
     pending: () => pending,
     connections: lines.count,
-    caution: lines.caution,
+    advice: lines.advice,
     onReplaced: lines.onReplaced,
     close: lines.close,
     async send(command, args, again, late = () => {}) {

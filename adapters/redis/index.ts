@@ -47,7 +47,7 @@ export function redis(
   }
 
   const part = {
-    cautions: connection.caution === null ? [] : [connection.caution],
+    advice: () => (connection.advice === null ? [] : [connection.advice]),
     listening: ear.listening,
     stopped: async () => connection.close(),
   } satisfies EnginePart

@@ -23,7 +23,7 @@ export interface Lines {
   /** Lines open now. */
   count(): number
   /** See `Connection`. */
-  readonly caution: string | null
+  readonly advice: string | null
   onReplaced(replaced: () => void): void
   close(): void
 }
@@ -137,7 +137,7 @@ export function linesOf(client: RedisClient): Lines {
     send,
     close,
     count: () => (standIn === null ? 1 : 2),
-    caution: isReplaceable
+    advice: isReplaceable
       ? null
       : 'the Redis client has no duplicate(): when its connection stops answering, it cannot be replaced. Add duplicate() to your wrapper of the client',
     onReplaced: (replaced) => void listeners.push(replaced),

@@ -1,7 +1,7 @@
 /** What a storage, a queue, an inbox or a limiter may tell and do beside its work. */
 export interface EnginePart {
-  /** What makes recovery slow, or impossible, with the client that the host passed in: a sentence each. `start` warns of them. */
-  readonly cautions?: readonly string[]
+  /** What the host should set on the client that it brought, or lacks there, a sentence each. `start` logs them as warnings. */
+  advice?(): readonly string[]
   /**
    * Whether news of other processes arrive: false while the connection on which they come is silent or being replaced. An
    * answer takes at most 4 s. Polling goes on meanwhile.
