@@ -87,7 +87,7 @@ async function inboxLoop(run: Run): Promise<void> {
   const mostMs = ctx.inbox.onPut === undefined ? mostIdleMs : mostIdleListeningMs
   let idleMs = firstIdleMs
   await repeat(run, 'the inbox could not be read', async () => {
-    if ((await parts.inbox.batch()) > 0) {
+    if ((await parts.inbox.batch(signal)) > 0) {
       idleMs = firstIdleMs
       return
     }

@@ -17,6 +17,13 @@ const cases = faults
 
 const reports: NetworkReport[] = []
 let failed = 0
+// Such an error would end a host's process. It cannot be told which case it belongs to.
+for (const kind of ['unhandledRejection', 'uncaughtException'] as const) {
+  process.on(kind, (error: unknown) => {
+    failed++
+    console.error(`${kind}:`, error)
+  })
+}
 await Promise.all(
   cases.map(async ({ fault, engine, name }) => {
     try {
