@@ -14,6 +14,7 @@ const mostIdleMs = 1000
 /** The longest wait where the engine reports new jobs and messages. */
 const mostIdleListeningMs = 10_000
 const sweepEveryMs = 1000
+const quickSweepMs = 50
 const brokenWaitMs = 1000
 
 /** What the loops work on. */
@@ -96,14 +97,23 @@ async function inboxLoop(run: Run): Promise<void> {
   })
 }
 
-/** Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed. */
+/**
+ * Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed.
+ * Elsewhere jobs got lost while an engine was away: after that the rest of the pages and then all of them follow quickly.
+ */
 async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
+  let quickWalks = 0
   for (let more = true; !signal.aborted && (more || !ctx.ownQueue);) {
+    let failed = false
     more = await parts.sweep.page().catch((cause: unknown) => {
       ctx.repeating.error('overdue attempts could not be swept', { cause })
+      failed = true
       return true
     })
-    if (more || !ctx.ownQueue) await ctx.clock.sleep(sweepEveryMs, signal)
+    if (failed) quickWalks = 2
+    else if (!more) quickWalks = Math.max(quickWalks - 1, 0)
+    const isQuick = quickWalks > 0 && !failed && more
+    if (more || !ctx.ownQueue) await ctx.clock.sleep(isQuick ? quickSweepMs : sweepEveryMs, signal)
   }
 }
 
