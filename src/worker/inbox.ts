@@ -51,34 +51,39 @@ export function consumer(ctx: Context, ingest: Ingest): Consumer {
     return those('away')
   }
 
-  /**
-   * Tries again each second what could not be stored. After the lease another process may store a message too, which
-   * changes nothing. But where the storage is there for others, the rest is then left to a later take.
-   */
-  async function storeUntilBack(taken: readonly Taken[], signal: AbortSignal): Promise<void> {
-    const since = ctx.clock.elapsed()
-    let left = taken
-    while (!signal.aborted) {
-      const away = await storeAll(left).catch((cause: unknown) => {
-        ctx.repeating.error('stored messages could not be removed; trying again', { cause })
-        return left
-      })
-      const isThere = away.length < left.length
-      if (away.length === 0 || (isThere && ctx.clock.elapsed() - since >= leaseMs)) return
-      left = away
-      await ctx.clock.sleep(againMs, signal)
-    }
-  }
-
   return {
     async batch(signal) {
       await ctx.clock.ready()
       const taken = await ctx.inbox.take({ limit: batchSize, maxBytes: batchBytes, leaseMs, now: ctx.clock.now() })
       if (taken.length === 0) return 0
       if (signal === undefined) await storeAll(taken)
-      else await storeUntilBack(taken, signal)
+      else await storeUntilBack(ctx, storeAll, taken, signal)
       // The other messages are tried again when their leases end.
       return taken.length
     },
+  }
+}
+
+/**
+ * Tries again each second what could not be stored. After the lease another process may store a message too, which
+ * changes nothing. But where the storage is there for others, the rest is then left to a later take.
+ */
+async function storeUntilBack(
+  ctx: Context,
+  storeAll: (taken: readonly Taken[]) => Promise<readonly Taken[]>,
+  taken: readonly Taken[],
+  signal: AbortSignal,
+): Promise<void> {
+  const since = ctx.clock.elapsed()
+  let left = taken
+  while (!signal.aborted) {
+    const away = await storeAll(left).catch((cause: unknown) => {
+      ctx.repeating.error('stored messages could not be removed; trying again', { cause })
+      return left
+    })
+    const isThere = away.length < left.length
+    if (away.length === 0 || (isThere && ctx.clock.elapsed() - since >= leaseMs)) return
+    left = away
+    await ctx.clock.sleep(againMs, signal)
   }
 }
