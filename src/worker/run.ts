@@ -31,7 +31,7 @@ export class Run {
     const { ctx } = this.#needs
     await ctx.plugins.ready(ctx.platform)
     await ctx.storage.verify?.()
-    const advice = await Promise.all(engineParts(ctx).map((part) => part.advice?.() ?? []))
+    const advice = await Promise.all(engineParts(ctx).map(async (part) => part.advice?.() ?? []))
     for (const sentence of new Set(advice.flat())) ctx.log.warn(sentence)
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
