@@ -13,14 +13,10 @@ const closing: (() => Promise<unknown>)[] = []
 let engine: Pick<Options, 'storage' | 'queue' | 'inbox' | 'limiter'> = {}
 
 if (env.REDIS_URL) {
-  const [{ createClient }, { redis }] = await Promise.all([import('@redis/client'), import('posthorn/redis')])
-  const client = createClient({ url: env.REDIS_URL })
-  client.on('error', (error: Error) => console.error(`redis: ${error.message}`))
-  await client.connect()
-  const store = redis(client)
+  const { openRedis } = await import('posthorn/redis')
+  const store = await openRedis(env.REDIS_URL) // closed by posthorn.stop()
   engine = env.DATABASE_URL ? { queue: store.queue, inbox: store.inbox, limiter: store.limiter } : { storage: store }
   engines.push('redis')
-  closing.push(async () => client.close())
 }
 if (env.DATABASE_URL) {
   const { openPostgres } = await import('posthorn/postgres')

@@ -68,6 +68,8 @@ export interface Context {
   readonly http: HttpClient
   readonly platform: Platform
   readonly log: Logger
+  /** The same logger for what may come again and again: each message once a minute, with how often it came. */
+  readonly repeating: Logger
   readonly telemetry: Telemetry | undefined
   readonly plugins: PluginRegistry
   readonly catalogue: Catalogue

@@ -19,6 +19,7 @@ import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration.ts'
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { measures } from './services/measures.ts'
+import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { watched } from './services/watched.ts'
@@ -46,7 +47,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const plugins = registry(options.plugins ?? [])
   const routes = routeTable(engine, clock)
   const jobs = wakeup(clock)
-  const later = background(log)
+  const seldom = repeating(clock, log)
+  const later = background(seldom)
   const { on, emit } = observers(log)
   const ownQueue = queue === engine.queue
 
@@ -68,6 +70,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     http: options.http ?? platform.http(settings.deliver),
     platform,
     log,
+    repeating: seldom,
     telemetry: options.telemetry,
     plugins,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),

@@ -52,9 +52,13 @@ export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, W
   readonly admin: Handler
   /** Where inbound requests become events. */
   readonly gateway: Handler
-  /** The status report on any path, the health where the path ends in `/health`, Prometheus metrics where it ends in `/metrics`. */
+  /**
+   * The status report on any path; where the path ends in `/live`, that this process turns; in `/ready` or `/health` the
+   * health; in `/metrics` Prometheus metrics.
+   */
   readonly statusHandler: Handler
   status(): Promise<StatusReport>
+  /** Whether storage and queue answer and take writes, within 4 s; a fault is told within 5 s. */
   health(): Promise<HealthReport>
   /** Tells what happens in this process, after it was stored. Answers how to stop listening. */
   on<Name extends SignalName>(name: Name, listener: SignalListener<Name>): () => void

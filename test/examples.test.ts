@@ -1,9 +1,13 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
 
 import pg from 'pg'
 import { afterAll, afterEach, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 
+import manifest from '../package.json' with { type: 'json' }
 import { token, useHost } from './support/host.ts'
 import { type Program, program } from './support/program.ts'
 
@@ -69,6 +73,29 @@ test('the quickstart shows three events and four attempts, one of them in vain',
   expect(output.match(/SUCCESSFUL/g)).toHaveLength(3)
   expect(output.match(/FAILED/g)).toHaveLength(1)
   expect(output).toContain('{"order":1,"total":12345678901234567890}')
+})
+
+test('npm start passes on the signal with which a supervisor ends it', slow, async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'posthorn-npm-'))
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
+  // As in the manifest, but for the build, which other tests use meanwhile.
+  const start = manifest.scripts.start.replace(/^tsup [^&]*/, 'true ').replace('.build', resolve('.build'))
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { start } }))
+  const ports = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DATABASE_URL: '', REDIS_URL: '' }
+  const server = kept(program('npm', ['start'], { cwd: folder, env: ports }))
+  const url = (await server.says(/^status /)).split(/ +/)[1]!
+  expect((await fetch(`${url}/live`)).status).toBe(200)
+  await server.stop()
+  await expect
+    .poll(
+      () =>
+        fetch(url).then(
+          () => 'there',
+          () => 'gone',
+        ),
+      { timeout: 5000 },
+    )
+    .toBe('gone')
 })
 
 test('the plugin of the example masks before it is signed', slow, async () => {

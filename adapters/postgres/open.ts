@@ -74,7 +74,7 @@ export function openPostgres(
       await storage.close()
       await stop()
     },
-    release: stop,
+    stopped: stop,
   }
 }
 

@@ -68,7 +68,7 @@ export function postgres(
           : 'postgres().using takes a client or transaction of the driver, or { query(text, values) } around that of a library',
       )
     },
-    advice: async () => adviceOn(handle),
+    advice: () => adviceOn(handle),
     close: async () => ear?.close(),
   }
 }

@@ -1,5 +1,5 @@
 import { PosthornError } from '../../src/errors.ts'
-import { inability } from './client.ts'
+import { inability } from './answers.ts'
 
 /** What scripts share that answer entry by entry. */
 export const aloneFunctions = `

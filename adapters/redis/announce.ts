@@ -1,4 +1,5 @@
 import type { Connection } from './client.ts'
+import { letExit } from './timers.ts'
 
 /** The least time between two announcements of one process, milliseconds. */
 const everyMs = 50
@@ -30,13 +31,7 @@ export function announcer(connection: Connection, channel: string): Announcer {
       again = false
       announce()
     }, everyMs)
-    release(timer)
+    letExit(timer)
   }
   return { origin, announce }
-}
-
-/** Lets the process end before a timer, where timers are objects that can. */
-function release(timer: unknown): void {
-  if (typeof timer === 'object' && timer !== null && 'unref' in timer && typeof timer.unref === 'function')
-    timer.unref()
 }

@@ -1,16 +1,21 @@
-import { bareError, PosthornError } from '../../src/errors.ts'
+import { translated, wasLost } from './answers.ts'
+import { within } from './deadline.ts'
+import { linesOf } from './lines.ts'
 
 /**
  * `ioredis`, or a wrapper of any other client: `{ call: (command, ...args) => bun.send(command, args) }`. Without
- * `duplicate` there are no wake-ups, and workers poll.
+ * `duplicate` there are no wake-ups, workers poll, and a connection that stops answering cannot be replaced.
  */
 export interface CallingClient {
   call(command: string, ...args: string[]): Promise<unknown>
   duplicate?(): CallingSubscriber
+  /** `end`: the host closed the client for good. */
+  readonly status?: string
 }
 
-/** What a duplicate of an `ioredis` client is asked for. It connects by itself. */
+/** What a duplicate of an `ioredis` client is asked for: to listen, or to stand in for the client. It connects by itself. */
 export interface CallingSubscriber {
+  call(command: string, ...args: string[]): Promise<unknown>
   on(event: 'message', listener: (channel: string, message: string) => void): unknown
   on(event: 'ready' | 'error', listener: () => void): unknown
   subscribe(...channels: string[]): Promise<unknown>
@@ -21,10 +26,13 @@ export interface CallingSubscriber {
 export interface SendingClient {
   sendCommand(args: readonly string[]): Promise<unknown>
   duplicate(): SendingSubscriber
+  /** False: the host closed the client for good. */
+  readonly isOpen?: boolean
 }
 
-/** What a duplicate of such a client is asked for. */
+/** What a duplicate of such a client is asked for: to listen, or to stand in for the client. */
 export interface SendingSubscriber {
+  sendCommand(args: readonly string[]): Promise<unknown>
   on(event: 'ready' | 'error', listener: () => void): unknown
   connect(): Promise<unknown>
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>
@@ -34,39 +42,55 @@ export interface SendingSubscriber {
 /** The host's own client: of `ioredis`, of `redis` (`@redis/client`), or anything with `call(command, ...args)`. */
 export type RedisClient = CallingClient | SendingClient
 
-/** How long one command may take, milliseconds; a client that has lost its server keeps commands waiting for ever. */
-const deadlineMs = 5_000
-
-/** The host's client, asked the same way whatever its make. */
+/** The host's client, asked the same way whatever its make. A connection that stops answering is replaced meanwhile. */
 export interface Connection {
   readonly client: RedisClient
   /**
    * Sends one command. `again`: the command may run twice, so it is sent once more if the connection was lost.
+   * `late` gets an answer that comes after the caller got `unavailable`.
    *
    * @throws PosthornError `unavailable` when Redis is away or refuses to serve. What else Redis answers is passed on.
    */
-  send(command: string, args: readonly string[], again: boolean): Promise<unknown>
+  send(command: string, args: readonly string[], again: boolean, late?: (answer: unknown) => void): Promise<unknown>
   /** Commands without an answer yet. */
   pending(): number
+  /** Connections open now for commands: that of the host, and at times a stand-in. */
+  connections(): number
+  /** What the client lacks so that its connection could be replaced, as a sentence; null when nothing is missing. */
+  readonly advice: string | null
+  /** Calls `replaced` each time another connection takes over. */
+  onReplaced(replaced: () => void): void
+  /** Closes the stand-in, if there is one. */
+  close(): void
 }
 
 export function connect(client: RedisClient): Connection {
   let pending = 0
-  const once = async (command: string, args: readonly string[]): Promise<unknown> => {
+  const lines = linesOf(client)
+
+  /** The deadline counts from the call, whether the command is sent at once or waits for a connection that answers. */
+  async function once(command: string, args: readonly string[], late: (answer: unknown) => void): Promise<unknown> {
+    const asker = { isGone: false }
     pending++
     try {
-      return await within('call' in client ? client.call(command, ...args) : client.sendCommand([command, ...args]))
+      return await within(lines.send(command, args, asker, late))
     } finally {
+      asker.isGone = true
       pending--
     }
   }
+
   return {
     client,
     pending: () => pending,
-    async send(command, args, again) {
+    connections: lines.count,
+    advice: lines.advice,
+    onReplaced: lines.onReplaced,
+    close: lines.close,
+    async send(command, args, again, late = () => {}) {
       try {
-        return await once(command, args).catch((error: unknown) => {
-          if (again && wasLost(error)) return once(command, args)
+        return await once(command, args, late).catch((error: unknown) => {
+          if (again && wasLost(error)) return once(command, args, late)
           throw error
         })
       } catch (error) {
@@ -74,54 +98,4 @@ export function connect(client: RedisClient): Connection {
       }
     },
   }
-}
-
-/** Gives up after the deadline. What was sent may still run. */
-export function within<T>(work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => {
-      reject(new PosthornError('unavailable', `Redis did not answer within ${deadlineMs} ms`))
-    }, deadlineMs)
-    work.then(resolve, reject).finally(() => clearTimeout(timer))
-  })
-}
-
-/** Answers of a server that is there but cannot serve. Inside a script old servers put them behind a dash. */
-const refusals: Readonly<Record<string, string>> = {
-  OOM: 'Redis has no memory left (maxmemory is reached)',
-  READONLY: 'Redis is a read-only replica',
-  LOADING: 'Redis is still loading its data',
-  BUSY: 'Redis is busy with a long script',
-  MISCONF: 'Redis cannot persist and refuses writes',
-  NOREPLICAS: 'Redis has too few replicas to accept writes',
-  MASTERDOWN: 'Redis is a replica that has lost its master',
-  CLUSTERDOWN: 'The Redis cluster is down',
-  TRYAGAIN: 'The Redis cluster is moving this slot',
-  NOAUTH: 'Redis asks for a password',
-  WRONGPASS: 'Redis refuses the password',
-  NOPERM: 'The Redis user lacks a permission',
-}
-
-function translated(error: unknown): unknown {
-  if (error instanceof PosthornError) return error
-  const unable = inability(messageOf(error))
-  if (unable !== null) return new PosthornError('unavailable', unable, { cause: error })
-  if (wasLost(error)) return new PosthornError('unavailable', 'The connection to Redis is lost', { cause: error })
-  return bareError(error)
-}
-
-/** Why the server cannot serve, where an answer of it says so. */
-export function inability(message: string): string | null {
-  const codes = [...message.matchAll(/(?:^|[ :]-)([A-Z]+) /g)].map(([, code]) => code!) // the group always matches
-  return codes.map((code) => refusals[code]).find((known) => known !== undefined) ?? null
-}
-
-/** Errors of the client's connection. Answers of the server start with a code in capitals; a TypeError is a mistake of ours. */
-function wasLost(error: unknown): boolean {
-  if (!(error instanceof Error) || error instanceof PosthornError || error instanceof TypeError) return false
-  return !/^[A-Z]{2,} /.test(error.message)
-}
-
-export function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }

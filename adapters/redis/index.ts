@@ -1,3 +1,4 @@
+import type { EnginePart } from '../../src/contracts/engine.ts'
 import type { Change, Storage } from '../../src/contracts/storage.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
@@ -9,6 +10,7 @@ import { redisInbox } from './inbox.ts'
 import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
+import { clientFor } from './open.ts'
 import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
 import { redisTurn } from './turn.ts'
@@ -26,7 +28,8 @@ export interface RedisOptions {
  * the hot path: `const { queue, inbox, limiter } = redis(client)` beside another storage.
  *
  * What is acknowledged is as safe as the server's persistence. The host connects the client, listens to its errors and
- * closes it; wake-ups use one duplicate of it, closed by `close`.
+ * closes it; wake-ups use one duplicate of it, closed by `close`. A client that leaves a command without an answer for 5 s
+ * is stood in for by another duplicate, until it answers again.
  *
  * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
  */
@@ -36,18 +39,25 @@ export function redis(
 ): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const tag = tagOf(namespace)
   const connection = connect(client)
-  const ear = earOf(client)
   const added = announcer(connection, addedChannel(tag))
+  const ear = earOf(connection, `${tag}:proof:${added.origin}`)
   // A write: without memory and on a replica PING is answered too.
   const ping = async (): Promise<void> => {
     await connection.send('SET', [`${tag}:probe`, '1'], true)
   }
 
+  const part = {
+    advice: () => (connection.advice === null ? [] : [connection.advice]),
+    listening: ear.listening,
+    stopped: async () => connection.close(),
+  } satisfies EnginePart
+
   return {
+    ...part,
     name: 'redis',
-    queue: { ...redisQueue(connection, tag, ear, added), ping },
-    inbox: redisInbox(connection, tag, ear),
-    limiter: redisLimiter(connection, tag),
+    queue: { ...redisQueue(connection, tag, ear, added), ...part, ping },
+    inbox: { ...redisInbox(connection, tag, ear), ...part },
+    limiter: { ...redisLimiter(connection, tag), ...part },
     workspaces: redisWorkspaces(connection, tag),
     endpoints: redisCollection('endpoints', connection, tag),
     sources: redisCollection('sources', connection, tag),
@@ -66,8 +76,40 @@ export function redis(
       return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
     },
     ping,
-    stats: async () => ({ total: 1 + ear.connections(), active: connection.pending() > 0 ? 1 : 0 }),
-    close: async () => ear.close(),
+    stats: async () => ({
+      total: connection.connections() + ear.connections(),
+      active: connection.pending() > 0 ? 1 : 0,
+    }),
+    async close() {
+      ear.close()
+      connection.close()
+    },
+  }
+}
+
+/**
+ * The same for those who have no client: opens one with safe settings when something is first asked, through
+ * `@redis/client`, `redis` or `ioredis`, whichever is installed. Each `stop` of the instance closes it; what is asked later
+ * opens it again. So an instance has its own.
+ *
+ * @param url `redis://` or `rediss://`, with user, password and database where they are needed.
+ * @throws PosthornError `validation` for another url; `internal` that names what to install where no client is installed.
+ */
+export async function openRedis(url: string, options: RedisOptions = {}): Promise<ReturnType<typeof redis>> {
+  const { client, close } = await clientFor(url)
+  const engine = redis(client, options)
+  const stopped = async (): Promise<void> => {
+    await engine.close()
+    close()
+  }
+  const { queue, inbox, limiter } = engine
+  return {
+    ...engine,
+    stopped,
+    close: stopped,
+    queue: { ...queue, stopped },
+    inbox: { ...inbox, stopped },
+    limiter: { ...limiter, stopped },
   }
 }
 

@@ -1,4 +1,5 @@
-import { type Connection, messageOf } from './client.ts'
+import { messageOf } from './answers.ts'
+import type { Connection } from './client.ts'
 
 /**
  * A Lua script. It gets one key, the hash tag of the namespace, and makes all others from it, so that they share one

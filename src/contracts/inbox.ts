@@ -1,3 +1,5 @@
+import type { EnginePart } from './engine.ts'
+
 /** An event accepted by an async source and not yet stored. `data` is its text. */
 export interface Message {
   readonly id: string
@@ -19,8 +21,12 @@ export interface Taken extends Message {
 /** `rejected`: the engine refused this message alone. */
 export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected'; readonly cause: unknown }
 
-/** Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. */
-export interface Inbox {
+/**
+ * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. The order of
+ * one workspace's messages is that of `received_at` or that in which they were put, as the engine can: between processes the
+ * two may differ a little.
+ */
+export interface Inbox extends EnginePart {
   /** Stores messages, and answers message by message. One whose id is there already is left as it is, and 'stored'. */
   put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
   /**

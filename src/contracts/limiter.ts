@@ -1,3 +1,4 @@
+import type { EnginePart } from './engine.ts'
 import type { RateLimit } from '../schema/shared.ts'
 
 export interface Want {
@@ -16,7 +17,7 @@ export interface Grant {
 }
 
 /** GCRA limits, exact across processes. */
-export interface Limiter {
+export interface Limiter extends EnginePart {
   /** Grants the first n of `want`, in one step per key; what is refused consumes nothing. */
   take(wants: readonly Want[], now: number): Promise<readonly Grant[]>
 }

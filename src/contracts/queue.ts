@@ -1,3 +1,5 @@
+import type { EnginePart } from './engine.ts'
+
 /** A job names an attempt and when it falls due. It carries no data: storage does. */
 export interface Job {
   /** The attempt. */
@@ -41,7 +43,7 @@ export interface ClaimOptions {
  * What is to come has its place here: a priority of a job orders the jobs of a workspace before their due times do, and
  * shards divide jobs by group, each shard a queue of its own behind this contract.
  */
-export interface Queue {
+export interface Queue extends EnginePart {
   /** A job already known, waiting or held, is left as it is. */
   add(jobs: readonly Job[]): Promise<void>
   /**
@@ -81,6 +83,4 @@ export interface Queue {
    * stop.
    */
   onAdded?(wake: (where: 'here' | 'elsewhere') => void): Promise<() => Promise<void>>
-  /** False while `onAdded` is known to hear nothing: new jobs then wait for the next poll. */
-  listening?(): boolean
 }

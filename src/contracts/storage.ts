@@ -4,6 +4,7 @@ import type { StoredEvent } from '../schema/event.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { Workspace } from '../schema/workspace.ts'
+import type { EnginePart } from './engine.ts'
 import type { Inbox } from './inbox.ts'
 import type { Limiter } from './limiter.ts'
 import type { Claim, Job, Queue } from './queue.ts'
@@ -16,7 +17,7 @@ import type { Claim, Job, Queue } from './queue.ts'
  * A row remembers the revision it was last written at; `update` takes it back, so that two writers never lose each
  * other's fields.
  */
-export interface Storage {
+export interface Storage extends EnginePart {
   /** The engine, for messages: `memory`, `postgres`, `redis`. */
   readonly name: string
   readonly workspaces: Workspaces
@@ -56,10 +57,6 @@ export interface Storage {
   using?(tx: unknown, options?: { wake?: boolean }): BoundStorage
   /** Refuses an engine that cannot serve, such as an old schema, with an `unavailable` error that says what to run. */
   verify?(): Promise<void>
-  /** What the host should set on the client that it brought, a sentence each. `start` logs them as warnings. */
-  advice?(): Promise<readonly string[]>
-  /** A worker over it has stopped: lets go of connections that the adapter opened itself. What is asked afterwards opens them again. */
-  release?(): Promise<void>
 
   /** The engine's clock, unix milliseconds. */
   time(): Promise<number>

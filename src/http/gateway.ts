@@ -20,7 +20,6 @@ import { type Tenant, tenantShares } from './shares.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 408, 413, 429, 500, 503])
-const complainEveryMs = 60_000
 const mostTries = 5
 const pluginDeadlineMs = 30_000
 /** Bytes of bodies from the first one that came until the request is answered: the most memory that requests take. */
@@ -34,7 +33,6 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   let looking = 0
   const pending = tenantShares(maxPending)
   const pendingBytes = tenantShares(mostPendingBytes)
-  let limiterComplainedAt = -Infinity
   const eventIdNames = ['webhook-event-id', ...(ctx.settings.compatible === 'webhookx' ? ['x-webhookx-event-id'] : [])]
 
   function overloaded(): PosthornError {
@@ -104,10 +102,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       const [grant] = await ctx.limiter.take([{ key: `source:${source.id}`, limit: source.rate_limit, want: 1 }], now)
       return grant ?? null
     } catch (cause) {
-      if (now - limiterComplainedAt >= complainEveryMs) {
-        limiterComplainedAt = now
-        ctx.log.error('the limiter does not answer: requests pass unlimited', { cause })
-      }
+      ctx.repeating.error('the limiter does not answer: requests pass unlimited', { cause })
       return null
     }
   }

@@ -10,15 +10,21 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
   return new Response(text, { status, headers: { 'content-type': contentType, ...headers } })
 }
 
-/** The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. */
-export function errorResponse({ log, settings }: Pick<Context, 'log' | 'settings'>, cause: unknown): Response {
+/**
+ * The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. Refusals are told once a
+ * minute.
+ */
+export function errorResponse(
+  { log, repeating, settings }: Pick<Context, 'log' | 'repeating' | 'settings'>,
+  cause: unknown,
+): Response {
   if (!(cause instanceof PosthornError) || cause.code === 'internal') {
     log.error('a request failed', { cause })
     return internalError()
   }
   const status = statusOfCode[cause.code]
   if (status === 503) {
-    log.warn('a request was refused', { cause })
+    repeating.warn('a request was refused', { cause })
     return json(503, { message: 'service unavailable' }, { 'retry-after': '1' })
   }
   if (cause.fields === undefined) return json(status, { message: cause.message })

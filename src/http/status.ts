@@ -4,7 +4,10 @@ import type { Services } from '../services/services.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
 
-/** Serves the status report on any path, the health on paths that end in `/health`, metrics on those that end in `/metrics`. */
+/**
+ * Serves the status report on any path. On paths that end in `/live` it says that this process turns, asking no engine; in
+ * `/ready` or `/health` the health, with 503 while storage or queue is DOWN; in `/metrics` metrics.
+ */
 export function statusHandler(
   ctx: Context,
   services: Pick<Services, 'status' | 'health'>,
@@ -15,7 +18,8 @@ export function statusHandler(
       const { metricsText, metricsType } = await import('./metrics.ts')
       return new Response(await metricsText(ctx, measures), { headers: { 'content-type': metricsType } })
     }
-    if (!path.endsWith('/health')) return json(200, await services.status())
+    if (path.endsWith('/live')) return json(200, { status: 'UP' })
+    if (!/\/(health|ready)$/.test(path)) return json(200, await services.status())
     const health = await services.health()
     return json(health.status === 'UP' ? 200 : 503, health)
   }

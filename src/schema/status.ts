@@ -26,7 +26,10 @@ export interface StatusReport {
 export interface ComponentHealth {
   readonly status: 'UP' | 'DOWN'
   readonly error?: string
-  /** Of the queue: false while new jobs are not heard of at once, since the line that tells of them is lost. Else it is missing. */
+  /**
+   * False while the connection on which the engine tells news of other processes is silent or being replaced: polling
+   * finds jobs meanwhile, within seconds. Missing when news arrive, and where the engine has no such connection.
+   */
   readonly listening?: false
 }
 

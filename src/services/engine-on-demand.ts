@@ -1,3 +1,4 @@
+import type { EnginePart } from '../contracts/engine.ts'
 import type { Inbox } from '../contracts/inbox.ts'
 import type { Limiter } from '../contracts/limiter.ts'
 import type { Queue } from '../contracts/queue.ts'
@@ -11,11 +12,15 @@ import type {
   Workspaces,
 } from '../contracts/storage.ts'
 
-/** What an engine that is loaded on demand has: everything, but nothing to verify and no queue to ping. */
-type Engine = Omit<Storage, 'verify' | 'advice' | 'release'> &
+/** What an engine that is loaded on demand has: everything, but nothing to verify, to ping or to warn of. */
+type Engine = Omit<Storage, 'verify' | keyof EnginePart> &
   Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'onChanged' | 'using'>>
 type Calls<Part> = {
-  readonly [Name in keyof Part]-?: Part[Name] extends ((...args: never[]) => unknown) | undefined ? true : never
+  readonly [Name in Exclude<keyof Part, keyof EnginePart>]-?: Part[Name] extends
+    | ((...args: never[]) => unknown)
+    | undefined
+    ? true
+    : never
 }
 
 const collection = { insert: true, get: true, list: true, update: true, delete: true } satisfies Calls<
@@ -44,7 +49,7 @@ const queue = {
   pausedUntil: true,
   nextDueAt: true,
   onAdded: true,
-} satisfies Calls<Omit<Queue, 'ping' | 'listening'>>
+} satisfies Calls<Omit<Queue, 'ping'>>
 const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {

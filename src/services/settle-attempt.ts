@@ -7,7 +7,6 @@ import { announceEnding } from './announce-ending.ts'
 import type { Conclusion } from './deliver.ts'
 import { type Gatherer, gatherer } from './gather.ts'
 import { jobOf } from './ingest.ts'
-import { repeatedErrors } from './repeated-errors.ts'
 
 /** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */
 export class AttemptSettler {
@@ -17,7 +16,7 @@ export class AttemptSettler {
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#complain = repeatedErrors(ctx.clock, ctx.log)
+    this.#complain = (message, cause) => ctx.repeating.error(message, { cause })
     this.#settlements = gatherer({
       flush: (batch) => this.#flush(batch),
       bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),

@@ -14,6 +14,7 @@ const mostIdleMs = 1000
 /** The longest wait where the engine reports new jobs and messages. */
 const mostIdleListeningMs = 10_000
 const sweepEveryMs = 1000
+const quickSweepMs = 50
 const brokenWaitMs = 1000
 
 /** What the loops work on. */
@@ -88,7 +89,7 @@ async function inboxLoop(run: Run): Promise<void> {
   const mostMs = ctx.inbox.onPut === undefined ? mostIdleMs : mostIdleListeningMs
   let idleMs = firstIdleMs
   await repeat(run, 'the inbox could not be read', async () => {
-    if ((await parts.inbox.batch()) > 0) {
+    if ((await parts.inbox.batch(signal)) > 0) {
       idleMs = firstIdleMs
       return
     }
@@ -97,21 +98,30 @@ async function inboxLoop(run: Run): Promise<void> {
   })
 }
 
-/** Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed. */
+/**
+ * Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed.
+ * Elsewhere jobs got lost while an engine was away: after that the rest of the pages and then all of them follow quickly.
+ */
 async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
+  let quickWalks = 0
   for (let more = true; !signal.aborted && (more || !ctx.ownQueue);) {
+    let failed = false
     more = await parts.sweep.page().catch((cause: unknown) => {
-      ctx.log.error('overdue attempts could not be swept', { cause })
+      ctx.repeating.error('overdue attempts could not be swept', { cause })
+      failed = true
       return true
     })
-    if (more || !ctx.ownQueue) await ctx.clock.sleep(sweepEveryMs, signal)
+    if (failed) quickWalks = 2
+    else if (!more) quickWalks = Math.max(quickWalks - 1, 0)
+    const isQuick = quickWalks > 0 && !failed && more
+    if (more || !ctx.ownQueue) await ctx.clock.sleep(isQuick ? quickSweepMs : sweepEveryMs, signal)
   }
 }
 
 /** Works, waits for `ms`, and so on. */
 async function every({ ctx, signal }: Run, ms: number, complaint: string, work: () => Promise<void>): Promise<void> {
   while (!signal.aborted) {
-    await work().catch((cause: unknown) => ctx.log.error(complaint, { cause }))
+    await work().catch((cause: unknown) => ctx.repeating.error(complaint, { cause }))
     await ctx.clock.sleep(ms, signal)
   }
 }
@@ -122,7 +132,7 @@ async function repeat({ ctx, signal }: Run, complaint: string, work: () => Promi
     try {
       await work()
     } catch (cause) {
-      ctx.log.error(complaint, { cause })
+      ctx.repeating.error(complaint, { cause })
       await ctx.clock.sleep(brokenWaitMs, signal)
     }
   }

@@ -1,4 +1,5 @@
 import { PosthornError } from '../errors.ts'
+import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
 import { wakeup, type Wakeup } from './wakeup.ts'
 import type { Needs } from './worker.ts'
@@ -30,7 +31,8 @@ export class Run {
     const { ctx } = this.#needs
     await ctx.plugins.ready(ctx.platform)
     await ctx.storage.verify?.()
-    for (const sentence of (await ctx.storage.advice?.()) ?? []) ctx.log.warn(sentence)
+    const advice = await Promise.all(engineParts(ctx).map(async (part) => part.advice?.() ?? []))
+    for (const sentence of new Set(advice.flat())) ctx.log.warn(sentence)
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }

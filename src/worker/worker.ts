@@ -3,9 +3,9 @@ import type { Change } from '../contracts/storage.ts'
 import { PosthornError } from '../errors.ts'
 import type { Background } from '../services/background.ts'
 import type { Deliver } from '../services/deliver.ts'
+import { engineParts } from '../services/engine-parts.ts'
 import { inTime } from '../services/in-time.ts'
 import type { Ingest } from '../services/ingest.ts'
-import { repeatedErrors } from '../services/repeated-errors.ts'
 import { alarm } from '../services/alarm.ts'
 import { Deliveries } from './deliveries.ts'
 import { consumer } from './inbox.ts'
@@ -22,6 +22,8 @@ import type { Wakeup } from './wakeup.ts'
 
 /** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
 const graceMs = 500
+/** What closing the connections of engines may take after that. */
+const releaseMs = 400
 
 export interface Worker {
   /**
@@ -135,6 +137,7 @@ export class LocalWorker implements Worker {
       void ctx.http.close?.()
     } finally {
       stopAborting()
+      await this.#release()
       deliveries.open()
       if (this.#state === 'stopping') this.#state = 'stopped'
     }
@@ -146,7 +149,19 @@ export class LocalWorker implements Worker {
     await this.#parts.deliveries.close()
     await run.loopsEnded()
     await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
-    await Promise.all([ctx.http.close?.(), ctx.storage.release?.()])
+    await ctx.http.close?.()
+  }
+
+  /** Engines that opened connections by themselves close them. */
+  async #release(): Promise<void> {
+    const { ctx } = this.#needs
+    const stopped = new Set(engineParts(ctx).flatMap((part) => part.stopped ?? []))
+    const late = () => new PosthornError('unavailable', 'the engine did not close its connections in time')
+    try {
+      await inTime(ctx.clock, releaseMs, Promise.all([...stopped].map((stop) => stop())), late)
+    } catch (cause) {
+      ctx.log.warn('connections of an engine could not be closed', { cause })
+    }
   }
 
   tick(options?: { budgetMs?: number }): Promise<TickReport> {
@@ -159,7 +174,7 @@ export class LocalWorker implements Worker {
 }
 
 function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
-  const complain = repeatedErrors(ctx.clock, ctx.log)
+  const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
   const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
   const holds = new Holds(ctx, complain)
   const limits = new RateLimits(ctx, complain)

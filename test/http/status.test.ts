@@ -106,7 +106,7 @@ describe('the status report', () => {
     expect(await response.json()).toEqual({ message: 'method not allowed' })
   })
 
-  test.each(['/', '/health', '/metrics'])('HEAD %s has the status and no body', async (path) => {
+  test.each(['/', '/live', '/ready', '/health', '/metrics'])('HEAD %s has the status and no body', async (path) => {
     const response = await ask(createTestPosthorn(), path, 'HEAD')
     expect([response.status, await response.text()]).toEqual([200, ''])
   })
@@ -122,8 +122,37 @@ describe('the status report', () => {
   })
 })
 
+test('/live says that the process turns, and asks no engine', async () => {
+  const ping = () => Promise.reject(new Error('gone'))
+  const posthorn = createTestPosthorn({ storage: { ...memory(), ping }, logger: memoryLog() })
+  const response = await ask(posthorn, '/live')
+  expect([response.status, await response.json()]).toEqual([200, { status: 'UP' }])
+  expect((await ask(posthorn, '/ready')).status).toBe(503)
+})
+
 describe('the health', () => {
-  test.each(['/health', '/health/', '/status/health'])('is told at %s', async (path) => {
+  test('says where no news come, and is UP all the same', async () => {
+    const store = memory()
+    const queue = { ...store.queue, listening: () => false }
+    const response = await ask(createTestPosthorn({ storage: { ...store, queue } }), '/health')
+    expect([response.status, await response.json()]).toEqual([
+      200,
+      { status: 'UP', components: { storage: { status: 'UP' }, queue: { status: 'UP', listening: false } } },
+    ])
+  })
+
+  test('that is asked for again and again while a part is down is logged once a minute, with a count', async () => {
+    const log = memoryLog()
+    const ping = () => Promise.reject(new Error('gone'))
+    const posthorn = createTestPosthorn({ storage: { ...memory(), ping }, logger: log })
+    for (let n = 0; n < 5; n++) await posthorn.health()
+    expect(log.lines).toHaveLength(1)
+    await posthorn.clock.advance('1m')
+    await posthorn.health()
+    expect(log.lines.slice(1)).toMatchObject([{ details: { times: 5, cause: { message: 'gone' } } }])
+  })
+
+  test.each(['/health', '/health/', '/status/health', '/ready'])('is told at %s', async (path) => {
     const response = await ask(createTestPosthorn(), path)
     expect([response.status, await response.json()]).toEqual([
       200,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import { PosthornError } from '../../src/errors.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const mebibyte = 1024 * 1024
@@ -56,4 +57,49 @@ test('a workspace that fills the inbox keeps no other one waiting', async () => 
   await posthorn.drain()
   expect(order).toHaveLength(5001)
   expect(order.indexOf('quiet')).toBeLessThan(500)
+})
+
+const silent = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function whileAway(ms: string) {
+  const store = memory()
+  let isAway = true
+  let takes = 0
+  const ingest: typeof store.events.ingest = async (...asked) => {
+    if (isAway) throw new PosthornError('unavailable', 'the connection is lost')
+    return await store.events.ingest(...asked)
+  }
+  const take: typeof store.inbox.take = async (options) => {
+    const taken = await store.inbox.take(options)
+    takes += taken.length
+    return taken
+  }
+  const storage = { ...store, events: { ...store.events, ingest } }
+  const posthorn = createTestPosthorn({ storage, inbox: { ...store.inbox, take }, logger: silent })
+  await posthorn.sources.create('default', { async: true, config: { http: { path: '/in' } } })
+  await posthorn.start()
+  const body = '{"event_type":"x","data":{}}'
+  for (let n = 0; n < 3; n++)
+    await posthorn.gateway.fetch(new Request('http://gateway.test/in', { method: 'POST', body }))
+  await posthorn.clock.advance(ms)
+  const stored = async () => (await posthorn.events.list('default')).data.length
+  expect(await stored()).toBe(0)
+  return { posthorn, stored, returns: () => (isAway = false), takes: () => takes }
+}
+
+test.each(['3s', '40s', '10m'])(
+  'what the consumer holds is stored within two seconds of a storage that was away for %s',
+  async (ms) => {
+    const { posthorn, stored, returns, takes } = await whileAway(ms)
+    returns()
+    await posthorn.clock.advance('2s')
+    expect(await stored()).toBe(3)
+    expect(takes()).toBe(3) // no try is counted while the storage is away
+    await posthorn.stop()
+  },
+)
+
+test('a stop while the storage is away waits for no storage', async () => {
+  const { posthorn } = await whileAway('3s')
+  await posthorn.stop({ timeoutMs: 1000 })
 })
