@@ -11,9 +11,10 @@ const mostMs = 10_000
  * - `freed`: slots fell free, and jobs may wait that had no slot before.
  * - `proven`: an endpoint that had a single request at a time may have more.
  * - `turn`: slow and new endpoints may be tried again.
+ * - `rested`: endpoints that rested may be claimed again.
  * - `limited`: endpoints that were left out while the rate limiter was asked may be claimed again.
  */
-export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'limited'
+export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'rested' | 'limited'
 
 /** Wakes a waiting loop. A cause that comes while nobody waits is remembered. */
 export interface Wakeup {
