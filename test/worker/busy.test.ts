@@ -44,7 +44,7 @@ describe('a delivery for which there is no place', () => {
     await publish(posthorn, 1)
 
     expect(await posthorn.tick()).toMatchObject({ delivered: 1, failed: 0, remaining: 1 })
-    const [waiting] = (await attemptsOf(posthorn)).filter(({ endpoint_id }) => endpoint_id === 'shop')
+    const waiting = (await attemptsOf(posthorn)).find(({ endpoint_id }) => endpoint_id === 'shop')
     expect(waiting).toMatchObject({ status: 'QUEUED', attempt_number: 1, attempted_at: null, scheduled_at: due })
     expect((await posthorn.status()).outbound_requests).toBe(1)
 

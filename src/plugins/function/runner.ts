@@ -78,7 +78,7 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     async load() {
       await (sandbox ??= make())
     },
-    run: async (_whose, run) => (await (sandbox ??= make()))({ ...run, timeMs: 50 }),
+    run: async (_whose, run) => (await (sandbox ??= make())).run({ ...run, timeMs: 50 }),
     close() {},
   }
 }
