@@ -4,7 +4,7 @@ interface Waiting {
 }
 
 /** What waits: the workspaces take turns, and inside a workspace first come is first served. */
-export interface Lines<Item> {
+interface Lines<Item> {
   add(item: Item): void
   /** Answers whether the item waited. */
   remove(item: Item): boolean

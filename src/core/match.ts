@@ -11,9 +11,10 @@ export function matches(pattern: string, eventType: string): boolean {
   if (pattern === '**') return eventType !== ''
   const isOpen = pattern.endsWith('.**')
   const end = isOpen ? pattern.length - 3 : pattern.length
-  // Character by character: a workspace may have 100,000 patterns, and texts cut into pieces took ten times as long.
-  let at = 0
-  for (let i = 0; i < end; i++) {
+  // A workspace may have 100,000 patterns: the text before the first asterisk is compared at once, and nothing is cut up.
+  let at = Math.min(pattern.indexOf('*'), end)
+  if (!eventType.startsWith(pattern.slice(0, at))) return false
+  for (let i = at; i < end; i++) {
     const code = pattern.charCodeAt(i)
     if (code === asterisk && isSegment(pattern, i, end)) {
       const from = at

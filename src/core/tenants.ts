@@ -7,7 +7,7 @@ export interface Tenant {
 }
 
 /** What is in use of a resource, and by whom. */
-export interface Shares {
+interface Shares {
   /** Takes units for an owner unless that is more than the share of its workspace, or than its own share there. */
   take(tenant: Tenant, units: number): boolean
   give(tenant: Tenant, units: number): void

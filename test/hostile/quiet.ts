@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** What the quiet tenant and the host saw in one phase. Times in milliseconds; arrivals are counted from the request on. */
-export interface Phase {
+interface Phase {
   readonly accepted: number
   readonly refused: number
   readonly p50: number
@@ -24,7 +24,7 @@ export interface Verdict {
   readonly grownBytes: number
 }
 
-export interface Neighbour {
+interface Neighbour {
   /** Before a phase and after it, beside no measurement. */
   begin?(phase: string, isHostile: boolean): Promise<void>
   act(phase: string, ms: number, isHostile: boolean, count: (what: string) => void): Promise<void>

@@ -3,7 +3,7 @@ import { hostilePaths } from './receivers.ts'
 import type { Random } from './random.ts'
 
 /** How many endpoints, and as many sources, the other tenant has. */
-export const rowCount = 2000
+const rowCount = 2000
 /** How many of the endpoints want the events that the tenant publishes. */
 const wanting = 30
 /** Together the most that a workspace may have. */
