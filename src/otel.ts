@@ -106,7 +106,7 @@ export async function openTelemetry(): Promise<Telemetry> {
         span.setAttributes(outcome)
         if (failure !== null) span.setStatus({ code: api.SpanStatusCode.ERROR })
         // A plugin that failed left nothing to send.
-        if (error !== 'plugin_error') requests.record(seconds, { ...request, ...outcome })
+        if (error !== 'plugin_error' && error !== 'busy') requests.record(seconds, { ...request, ...outcome })
       })
     },
   }

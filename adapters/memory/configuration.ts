@@ -196,6 +196,18 @@ function patternsOf(state: State, room: Room, endpointId: string): number {
 function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: Row; revision: number }[] {
   return [...ascending(ids)].map(([, id]) => {
     const { row, revision } = kept.get(id)! // a workspace lists only rows that are there
-    return { row: structuredClone(row), revision }
+    return { row: copyOf(row), revision }
   })
+}
+
+// One copy for each stored version of a row: each write makes a workspace with thousands of rows be read anew. Who reads a
+// configuration changes nothing in it.
+const copies = new WeakMap<object, unknown>()
+
+function copyOf<Row>(row: Row): Row {
+  const known = copies.get(row as object) as Row | undefined // rows are objects, and a copy has the type of its row
+  if (known !== undefined) return known
+  const copy = structuredClone(row)
+  copies.set(row as object, copy)
+  return copy
 }

@@ -1,4 +1,4 @@
-import { type Gate, gate } from './gate.ts'
+import { type Gate, type Visitor, gate } from './gate.ts'
 
 const maxConnections = 2048
 export const maxConnectionsPerOrigin = 512
@@ -16,10 +16,13 @@ interface Connection {
   destroy(): unknown
 }
 
-/** Holds requests to 512 for each origin and 2048 in all, and connections, the idle ones included, to 2048. */
+/**
+ * Holds requests to 512 for each origin and 2048 in all, both shared by workspace, and connections, the idle ones included,
+ * to 2048.
+ */
 export interface Bounds {
-  /** A visit of the origin, not entered yet. */
-  visit(origin: string): Visit
+  /** A visit of the origin for a workspace, or for the host itself (null), not entered yet. */
+  visit(origin: string, workspace: string | null): Visit
   /** A connection will be dialled. The one that is idle longest is closed where that makes one too many. */
   opening(): void
   closed(connection?: Connection): void
@@ -36,32 +39,37 @@ export function connectionBounds(): Bounds {
   let connections = 0
 
   return {
-    visit(origin) {
+    visit(origin, workspace) {
       const own = origins.get(origin) ?? gate(maxConnectionsPerOrigin)
       origins.set(origin, own)
       let at: 'outside' | 'origin' | 'everyone' | 'inside' = 'outside'
       let go: () => void
-
-      function enterEveryone(): void {
-        at = 'everyone'
-        everyone.enter(enterPool)
+      const ofOrigin: Visitor = {
+        workspace,
+        go() {
+          at = 'everyone'
+          everyone.enter(ofEveryone)
+        },
       }
-      function enterPool(): void {
-        at = 'inside'
-        go()
+      const ofEveryone: Visitor = {
+        workspace,
+        go() {
+          at = 'inside'
+          go()
+        },
       }
 
       return {
         enter(whenInside) {
           go = whenInside
           at = 'origin'
-          own.enter(enterEveryone)
+          own.enter(ofOrigin)
         },
         leave() {
-          if (at === 'origin') own.forget(enterEveryone)
-          if (at === 'everyone') everyone.forget(enterPool)
-          if (at === 'inside') everyone.leave()
-          if (at === 'everyone' || at === 'inside') own.leave()
+          if (at === 'origin') own.forget(ofOrigin)
+          if (at === 'everyone') everyone.forget(ofEveryone)
+          if (at === 'inside') everyone.leave(ofEveryone)
+          if (at === 'everyone' || at === 'inside') own.leave(ofOrigin)
           at = 'outside'
           if (own.inside === 0) origins.delete(origin)
         },

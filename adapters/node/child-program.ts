@@ -21,6 +21,7 @@ export function childProgram({ text, modules, heapBytes }: ThreadScript, from: s
         const { user, system } = process.cpuUsage(before)
         // The wall clock also counts what others do on a busy machine, the processor what the engine compiles beside.
         process.send({ answer: told, busyMs: Math.min(performance.now() - from, (user + system) / 1000) })
+        answer.afterwards?.()
       })
       process.send({ ready: true })
     }

@@ -9,8 +9,10 @@ export interface Exchange {
   /** With lower-case names. Those that frame the message are ours and are left out. */
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Uint8Array | null
-  /** Over everything: the line for a connection, lookup, connection, request and answer. */
+  /** Over lookup, connection, request and answer. For the host itself it also counts the line for a connection. */
   readonly timeoutMs: number
+  /** Whose request it is; null for one of the host itself. */
+  readonly workspace: string | null
   /** Over the rest of the answer, once its status has arrived. */
   readonly restMs: number
   readonly until: Cancelable
@@ -39,7 +41,7 @@ export type Ending =
       readonly whole: boolean
       readonly ended: boolean
     }
-  | { readonly kind: 'timeout' | 'denied'; readonly message: string }
+  | { readonly kind: 'timeout' | 'denied' | 'busy'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
   | { readonly kind: 'aborted' }
 
@@ -60,6 +62,8 @@ const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 const maxInformational = 20
 /** What a chunk without extensions needs around its bytes: its length in at most 16 digits, and two line breaks. */
 const chunkFrameBytes = 20
+/** How long a request of a workspace waits in the line: a wait for its share is no try of the endpoint. */
+const mostInLineMs = 1000
 const empty = Buffer.alloc(0)
 
 /** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
@@ -79,6 +83,7 @@ class Talk implements Listener {
   readonly #restMs: number
   readonly #settle: (ending: Ending) => void
   readonly #visit: Visit
+  readonly #workspace: string | null
   readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' }, true)
   #timer: NodeJS.Timeout | undefined
   #restTimer: NodeJS.Timeout | undefined
@@ -95,7 +100,7 @@ class Talk implements Listener {
   constructor(
     means: Means,
     target: Target,
-    { method, headers, body, timeoutMs, restMs, until, maxBytes }: Exchange,
+    { method, headers, body, timeoutMs, workspace, restMs, until, maxBytes }: Exchange,
     settle: (ending: Ending) => void,
   ) {
     this.#means = means
@@ -104,13 +109,25 @@ class Talk implements Listener {
     this.#maxBytes = maxBytes
     this.#restMs = restMs
     this.#settle = settle
-    this.#visit = means.bounds.visit(target.origin)
+    this.#visit = means.bounds.visit(target.origin, workspace)
+    this.#workspace = workspace
   }
 
   begin(): void {
-    this.#timer = setTimeout(onTimeout, this.#call.timeoutMs, this)
     this.#until.follow(this.#onCancel)
-    this.#visit.enter(() => this.#send())
+    this.#visit.enter(() => this.#enter())
+    if (this.#isOver || this.#timer !== undefined) return
+    const { timeoutMs } = this.#call
+    const lineMs = this.#workspace === null ? timeoutMs : Math.min(timeoutMs, mostInLineMs)
+    this.#timer = setTimeout(onTimeout, lineMs, this)
+  }
+
+  #enter(): void {
+    if (this.#workspace !== null || this.#timer === undefined) {
+      clearTimeout(this.#timer)
+      this.#timer = setTimeout(onTimeout, this.#call.timeoutMs, this)
+    }
+    this.#send()
   }
 
   onHeaders(code: number, raw: readonly string[], statusText: string): void {
@@ -161,8 +178,11 @@ class Talk implements Listener {
   }
 
   onTimeout(): void {
-    const message = `timed out after ${this.#call.timeoutMs} ms waiting for ${this.#awaited()}`
-    this.#breakOff({ kind: 'timeout', message })
+    const isInside = this.#visit.isInside()
+    const message = isInside
+      ? `timed out after ${this.#call.timeoutMs} ms waiting for ${this.#awaited()}`
+      : 'no connection was free in time'
+    this.#breakOff({ kind: isInside ? 'timeout' : 'busy', message })
   }
 
   #send(): void {
@@ -210,7 +230,7 @@ class Talk implements Listener {
 
   #awaited(): string {
     const { target } = this.#call
-    if (!this.#visit.isInside() || this.#line === undefined) return 'a free connection'
+    if (this.#line === undefined) return 'a free connection'
     const state = this.#line.state()
     if (state === 'connected') return 'headers'
     if (this.#means.isLookingUp(target.host)) return `the lookup of ${target.host}`

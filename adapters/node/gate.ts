@@ -1,39 +1,61 @@
-/** Lets at most `limit` in at once; others wait in the order they came. */
+import { makeLines } from '../../src/core/lines.ts'
+import { mayTake } from '../../src/core/share.ts'
+
+export interface Visitor {
+  /** Null for requests of the host itself, which have no share. */
+  readonly workspace: string | null
+  go(): void
+}
+
+/** Lets at most `limit` in at once, shared by workspace (core/share.ts). The workspaces of those who wait take turns. */
 export interface Gate {
   /** Calls `go` at once when there is room, else when its turn comes. */
-  enter(go: () => void): void
+  enter(visitor: Visitor): void
   /** Stops waiting. False when `go` was called already. */
-  forget(go: () => void): boolean
-  leave(): void
+  forget(visitor: Visitor): boolean
+  leave(visitor: Visitor): void
   readonly inside: number
 }
 
 export function gate(limit: number): Gate {
-  const waiting = new Set<() => void>()
+  const lines = makeLines<Visitor>()
+  const held = new Map<string, number>()
   let inside = 0
 
-  function admitNext(): void {
-    for (const go of waiting) {
-      waiting.delete(go)
-      return go()
-    }
+  const mayEnter = (workspace: string | null): boolean =>
+    workspace === null ? inside < limit : mayTake(held.get(workspace) ?? 0, limit - inside)
+
+  function letIn(visitor: Visitor): void {
+    inside++
+    if (visitor.workspace !== null) held.set(visitor.workspace, (held.get(visitor.workspace) ?? 0) + 1)
+    visitor.go()
+  }
+
+  function letOut({ workspace }: Visitor): void {
     inside--
+    if (workspace === null) return
+    const left = (held.get(workspace) ?? 0) - 1
+    if (left > 0) held.set(workspace, left)
+    else held.delete(workspace)
+  }
+
+  function admit(): void {
+    for (let next = lines.nextOf(mayEnter); next !== undefined; next = lines.nextOf(mayEnter)) letIn(next)
   }
 
   return {
-    enter(go) {
-      if (inside >= limit) {
-        waiting.add(go)
-        return
-      }
-      inside++
-      go()
+    enter(visitor) {
+      if (mayEnter(visitor.workspace)) letIn(visitor)
+      else lines.add(visitor)
     },
-    forget: (go) => waiting.delete(go),
-    leave() {
+    forget: (visitor) => lines.remove(visitor),
+    leave(visitor) {
+      if (lines.isEmpty) return letOut(visitor)
       // Whoever leaves gives its socket back in this very turn of the loop; the next one shall find it.
-      if (waiting.size > 0) setImmediate(admitNext)
-      else inside--
+      setImmediate(() => {
+        letOut(visitor)
+        admit()
+      })
     },
     get inside() {
       return inside

@@ -33,6 +33,7 @@ export function createGuardedFetch(
       headers: Object.fromEntries(headersOf(headers)),
       body,
       timeoutMs,
+      workspace: null,
       restMs: timeoutMs,
       until: cancelableBy(signal),
       maxBytes,
@@ -43,6 +44,7 @@ export function createGuardedFetch(
       case 'aborted':
         throw signal.reason
       case 'timeout':
+      case 'busy':
       case 'error':
         throw new PosthornError('unavailable', ending.message)
       case 'response':

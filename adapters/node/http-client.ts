@@ -38,7 +38,7 @@ export interface Guarded {
 /**
  * An HTTP client that connects only to addresses its rules let pass: literals are judged before, names at the moment of
  * connecting, by the very address that is dialled. It follows no redirect, speaks TLS 1.2 and newer, and keeps at most 512
- * connections to one origin and 2048 in all; idle ones are closed after 4 s. Nothing is decompressed. On Node it speaks
+ * connections to one origin and 2048 in all, shared by workspace; idle ones are closed after 4 s. Nothing is decompressed. On Node it speaks
  * through undici, on Deno, on Bun and through a proxy by `node:http`: the promises are the same.
  * @throws PosthornError `validation` for rules or a proxy that cannot be understood.
  */
@@ -93,7 +93,7 @@ export function guardedClient(
 
   function send(
     { url, method, headers, body }: Outbound,
-    { timeoutMs, captureBytes }: Omit<SendOptions, 'signal'>,
+    { timeoutMs, captureBytes, workspaceId }: Omit<SendOptions, 'signal'>,
     until: Cancelable,
   ): Promise<Reply> {
     const ending = client.exchange(url, {
@@ -101,6 +101,7 @@ export function guardedClient(
       headers,
       body: method === 'GET' || method === 'DELETE' ? null : body,
       timeoutMs,
+      workspace: workspaceId ?? null,
       restMs: restOfAnswerMs,
       until,
       maxBytes: captureBytes,

@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 
 import type { AddressJudge } from '../../src/core/address.ts'
 import { Failure } from './failure.ts'
-import { gate } from './gate.ts'
+import { type Visitor, gate } from './gate.ts'
 
 export interface Found {
   readonly address: string
@@ -136,14 +136,17 @@ function systemResolver(): Resolve {
   const threads = gate(systemLookups)
   return async (hostname) => {
     const deadline = performance.now() + deadlineMs
-    await new Promise<void>((go) => threads.enter(go))
+    const visitor = await new Promise<Visitor>((enter) => {
+      const own: Visitor = { workspace: null, go: () => enter(own) }
+      threads.enter(own)
+    })
     try {
       // Nobody waits for it any more.
       if (performance.now() > deadline) throw new Failure('ETIMEOUT', `lookup of ${hostname} timed out`)
       const found = await dns.promises.lookup(hostname, { all: true, verbatim: false })
       return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
     } finally {
-      threads.leave()
+      threads.leave(visitor)
     }
   }
 }

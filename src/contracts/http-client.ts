@@ -1,12 +1,14 @@
 import type { Outbound } from './plugin.ts'
 
 export interface SendOptions {
-  /** Over the whole exchange: lookup, connection, request, answer. After the status, the rest has a second at most. */
+  /** Over lookup, connection, request and answer. After the status, the rest has a second at most. */
   readonly timeoutMs: number
   /** Aborted when the hold on the attempt is lost or the worker stops. */
   readonly signal: AbortSignal
   /** The most bytes of the answer's body, and of its headers, that are kept. */
   readonly captureBytes: number
+  /** Whose request it is: a client may share its connections by workspace. Missing for requests of the host itself. */
+  readonly workspaceId?: string
 }
 
 /**
@@ -14,7 +16,8 @@ export interface SendOptions {
  * came. `ended` is false when the rest of the answer did not come within a second after the status (or within what was
  * left of `timeoutMs`), or broke off; the connection is closed then, and the endpoint counts as slow. It is true when the
  * answer ended in time, and when reading stopped on our side: at `captureBytes`, or by the signal. `message` is one sentence (at most 512 code points) for a person, without secrets. `unreachable` tells an
- * endpoint that could not be connected to from one that answered badly.
+ * endpoint that could not be connected to from one that answered badly. `busy`: the client had no place for the request
+ * in time. Nothing was sent, nothing is recorded, and the attempt goes back to the queue as it was.
  */
 export type Reply =
   | {
@@ -27,6 +30,7 @@ export type Reply =
   | { readonly kind: 'timeout'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
+  | { readonly kind: 'busy'; readonly message: string }
   | { readonly kind: 'aborted' }
 
 /** Sends one request. It never throws and never follows a redirect. */

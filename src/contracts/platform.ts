@@ -52,7 +52,10 @@ export interface Thread {
 }
 
 export interface ThreadScript {
-  /** A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to nothing outside itself. */
+  /**
+   * A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to nothing
+   * outside itself. What it makes may have a method `afterwards`, called when an answer is out, to make the next one ready.
+   */
   readonly text: string
   /** The packages that the function is given, in this order. */
   readonly modules: readonly string[]

@@ -48,13 +48,21 @@ export interface OutboundContext extends PluginContext {
   }
   readonly attempt: { readonly id: string; readonly attempt_number: number; readonly trigger_mode: TriggerMode }
   readonly endpoint: { readonly id: string; readonly name: string | null }
+  /**
+   * For a plugin that waits for something that tenants share: until what it answers is called, time does not count
+   * against the timeout of the plugins. Such a wait is bounded by the plugin.
+   */
+  pause?(): () => void
 }
 
 /** A plugin with its config, made once per stored version and used for every request. */
 export interface PreparedPlugin {
   /** Lets a request pass, changed or not, or answers it. A throw is a 500 and stores nothing. */
   inbound?(request: Inbound, context: InboundContext): Awaitable<Inbound | Response>
-  /** Changes a delivery before it is sent. A throw ends the try as PLUGIN_ERROR. */
+  /**
+   * Changes a delivery before it is sent. A throw ends the try as PLUGIN_ERROR, but for a `PosthornError` `overloaded`: the
+   * plugin found no place to run, nothing is recorded, and the attempt goes back to the queue as it was.
+   */
   outbound?(request: Outbound, context: OutboundContext): Awaitable<Outbound>
   close?(): void
 }

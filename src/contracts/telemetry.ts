@@ -19,10 +19,13 @@ export interface Attempting {
   readonly parent: string | null
 }
 
-/** How a try ended: the status that was answered, or why none was. `seconds` is the time of the request. */
+/**
+ * How a try ended: the status that was answered, or why none was. `busy`: this process had no place for it, nothing was
+ * sent, and the attempt waits in the queue again. `seconds` is the time of the request.
+ */
 export interface AttemptEnd {
   readonly status: number | null
-  readonly error: 'timeout' | 'failed' | 'denied' | 'plugin_error' | 'aborted' | null
+  readonly error: 'timeout' | 'failed' | 'denied' | 'plugin_error' | 'busy' | 'aborted' | null
   readonly seconds: number
 }
 

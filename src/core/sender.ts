@@ -17,7 +17,12 @@ export function sendsWithoutSignal<Client extends HttpClient>(client: Client, se
 export function senderOf(client: HttpClient): Send<Cancellation> {
   return (
     withoutSignal.get(client) ??
-    ((request, options, { signal }) =>
-      client.send(request, { timeoutMs: options.timeoutMs, signal, captureBytes: options.captureBytes }))
+    ((request, { timeoutMs, captureBytes, workspaceId }, { signal }) =>
+      client.send(request, {
+        timeoutMs,
+        signal,
+        captureBytes,
+        ...(workspaceId === undefined ? {} : { workspaceId }),
+      }))
   )
 }

@@ -5,6 +5,7 @@ import type { Route } from '../contracts/storage.ts'
 import { recordText } from '../core/capture.ts'
 import { parseJson, sliceProperty } from '../core/json-slice.ts'
 import { oneLine } from '../core/one-line.ts'
+import { type Tenant, tenantShares } from '../core/tenants.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
@@ -16,7 +17,6 @@ import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
 import { takeIn } from './intake.ts'
 import { errorResponse, internalError, json } from './respond.ts'
-import { type Tenant, tenantShares } from './shares.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 408, 413, 429, 500, 503])
@@ -226,7 +226,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
 }
 
 function tenantOf({ configuration, source }: Found): Tenant {
-  return { workspaceId: configuration.workspace.id, sourceId: source.id }
+  return { workspace: configuration.workspace.id, owner: source.id }
 }
 
 function tooLarge(): Response {

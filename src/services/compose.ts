@@ -16,7 +16,9 @@ import { sourceService } from './sources.ts'
 export function composeServices(ctx: Context): { services: Services; ingest: Ingest; deliver: Deliver } {
   const ingest = ingestService(ctx)
   const deliver = deliverService(ctx)
-  const onDemand = async () => (await import('./on-demand.ts')).onDemandServices(ctx, ingest, deliver)
+  const load = async () => (await import('./on-demand.ts')).onDemandServices(ctx, ingest, deliver)
+  let loading: ReturnType<typeof load> | undefined
+  const onDemand = () => (loading ??= load())
   const services: Services = {
     workspaces: {
       list: async (...asked) => (await onDemand()).workspaces.list(...asked),

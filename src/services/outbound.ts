@@ -11,15 +11,17 @@ export class DeliveryContext implements OutboundContext {
   readonly event: OutboundContext['event']
   readonly attempt: OutboundContext['attempt']
   readonly endpoint: OutboundContext['endpoint']
+  readonly pause: () => () => void
   readonly #until: Cancellation
 
-  constructor(values: Omit<OutboundContext, 'signal'>, until: Cancellation) {
+  constructor(values: Required<Omit<OutboundContext, 'signal'>>, until: Cancellation) {
     this.now = values.now
     this.log = values.log
     this.workspaceId = values.workspaceId
     this.event = values.event
     this.attempt = values.attempt
     this.endpoint = values.endpoint
+    this.pause = values.pause
     this.#until = until
   }
 

@@ -5,12 +5,13 @@ import { identified, outboundRequest, requestProblem } from '../core/request.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded } from './deliver.ts'
-import { inTime } from './in-time.ts'
 import { DeliveryContext, runOutbound } from './outbound.ts'
+import { PluginTime } from './plugin-time.ts'
 
 /**
  * Makes the request of an attempt, and has the endpoint's plugins change the request. Synchronous as long as the plugins
- * are. Plugins have as much time as the request, `timeoutMs`: a plugin that never ends may not use a slot for ever.
+ * are. Plugins have as much time as the request, `timeoutMs`, beside what they wait for a share: a plugin that never ends
+ * may not use a slot for ever.
  * @throws what a plugin throws, or an error that says why the changed request cannot be sent.
  */
 export function prepareRequest(
@@ -27,12 +28,13 @@ export function prepareRequest(
   const { workspaceId, attempt } = loaded.delivery
   if (plugins.length === 0) return identified(base, event, attempt, compatible)
   const values = { now: ctx.clock.now(), log: ctx.log, workspaceId, event, attempt, endpoint }
-  const changed = runOutbound(plugins, base, new DeliveryContext(values, until))
+  const time = new PluginTime(ctx.clock, timeoutMs)
+  const changed = runOutbound(plugins, base, new DeliveryContext({ ...values, pause: time.pause }, until))
   const finish = (request: Outbound): Outbound => {
     const problem = requestProblem(request, base)
     if (problem !== null) throw new Error(problem)
     return identified(request, event, attempt, compatible)
   }
   const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
-  return changed instanceof Promise ? inTime(ctx.clock, timeoutMs, changed, late).then(finish) : finish(changed)
+  return changed instanceof Promise ? time.within(changed, late).then(finish) : finish(changed)
 }

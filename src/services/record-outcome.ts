@@ -22,7 +22,12 @@ export class OutcomeRecorder {
   }
 
   /** `latency`: whole milliseconds from the start of the request to the end of the answer. */
-  outcomeOf(reply: Exclude<Reply, { kind: 'aborted' }>, sent: Outbound, event: StoredEvent, latency: number): Outcome {
+  outcomeOf(
+    reply: Exclude<Reply, { kind: 'busy' | 'aborted' }>,
+    sent: Outbound,
+    event: StoredEvent,
+    latency: number,
+  ): Outcome {
     const request = this.#requestOf(sent, event)
     switch (reply.kind) {
       case 'timeout':

@@ -8,6 +8,7 @@ import { oneLine } from '../core/one-line.ts'
 import { withHeaders } from '../core/request.ts'
 import { senderOf } from '../core/sender.ts'
 import type { Outcome } from '../core/settle.ts'
+import { PosthornError } from '../errors.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded, Sent } from './deliver.ts'
@@ -28,7 +29,7 @@ export class AttemptSender {
   }
 
   /** See `Deliver`. */
-  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | null> {
+  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null> {
     const { clock, telemetry } = this.#ctx
     const startedAt = clock.now()
     const since = clock.elapsed()
@@ -62,7 +63,7 @@ export class AttemptSender {
     event: StoredEvent,
     until: Cancellation,
     trace: string | null,
-  ): Promise<Sent | null> {
+  ): Promise<Sent | 'busy' | null> {
     const { clock, settings, counters, log } = this.#ctx
     const { timeoutMs: defaultMs, captureBytes } = settings.deliver
     const startedAt = clock.now()
@@ -74,6 +75,7 @@ export class AttemptSender {
       if (trace !== null) request = withHeaders(request, { traceparent: trace })
     } catch (cause) {
       if (until.canceled) return null
+      if (cause instanceof PosthornError && cause.code === 'overloaded') return 'busy'
       return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: false }
     }
 
@@ -82,12 +84,14 @@ export class AttemptSender {
     counters.outboundProcessing++
     let reply: Reply
     try {
-      reply = await this.#send(request, { timeoutMs, captureBytes }, until)
+      const { workspaceId } = loaded.delivery
+      reply = await this.#send(request, { timeoutMs, captureBytes, workspaceId }, until)
     } catch (cause) {
       log.error('the HTTP client threw', { cause })
       reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
     }
     counters.outboundProcessing--
+    if (reply.kind === 'busy') return 'busy'
     if (reply.kind !== 'denied') counters.outbound++ // nothing was sent to a denied address
     if (reply.kind === 'aborted') return null
     const latency = Math.round(clock.elapsed() - since)
@@ -108,8 +112,9 @@ function isSlow(reply: Reply): boolean {
 }
 
 /** How a try ended, for telemetry. `seconds`: the time of the whole try; the time of an answered request is more exact. */
-function endOf(sent: Sent | null, seconds: number): AttemptEnd {
+function endOf(sent: Sent | 'busy' | null, seconds: number): AttemptEnd {
   if (sent === null) return { status: null, error: 'aborted', seconds }
+  if (sent === 'busy') return { status: null, error: 'busy', seconds }
   const { outcome } = sent
   if (outcome.kind === 'answered') {
     return { status: outcome.response.status, error: null, seconds: outcome.response.latency / 1000 }

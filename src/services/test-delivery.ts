@@ -3,7 +3,10 @@ import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { manual } from '../core/schedule.ts'
+import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
+import type { Attempt } from '../schema/attempt.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
 import { isStorableJson, object, textRule, withDefault } from '../schema/leaf.ts'
 import { eventType } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
@@ -24,8 +27,14 @@ const testInput = object({
 /** A worker takes the attempt over when this process dies in the middle of it, this long after it must have ended. */
 const graceMs = 10_000
 
-/** Makes one sample delivery at once, beside the queue, and answers its attempt. A failed one is not retried. */
+/**
+ * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed one is not retried. As many are
+ * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
+ * So does a call that found no connection: a worker then makes the delivery.
+ */
 export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointService, 'test'> {
+  const shares = tenantShares(ctx.settings.deliver.concurrency)
+
   return {
     async test(workspace, id, input = {}) {
       const parsed = parse(testInput, input)
@@ -36,27 +45,39 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const stored = idPattern.test(id) ? await ctx.storage.endpoints.get(workspaceId, id) : null
       if (stored === null) throw notFound()
-      await ctx.clock.ready?.()
-      const { timeout } = stored.row.request
-      const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
-      let attemptId = ''
-      await ingest.withAttempts(
-        workspaceId,
-        { id: null, event_type: parsed.event_type, data, unique_id: null },
-        (event) => {
-          const attempt = { ...manual(event.id, id, ctx.clock.now(), ctx.newId), scheduled_at: dueAt }
-          attemptId = attempt.id
-          return [attempt]
-        },
-      )
-      const [held] = await deliver.load([attemptId])
-      if (held === undefined) throw notMade()
-      const loaded = dueAtOnce(held)
-      const sent = await deliver.attempt(loaded, new Cancellation())
-      if (sent === null) throw notMade()
-      await deliver.settle(deliver.conclude(loaded, sent, null, { retries: false }))
-      return await attemptService(ctx).get(workspaceId, attemptId)
+      const tenant = { workspace: workspaceId, owner: id }
+      if (!shares.take(tenant, 1)) throw tooMany()
+      try {
+        return await make(workspaceId, stored.row, parsed.event_type, data)
+      } finally {
+        shares.give(tenant, 1)
+      }
     },
+  }
+
+  async function make(
+    workspaceId: string,
+    { id, request }: Endpoint,
+    event_type: string,
+    data: string,
+  ): Promise<Attempt> {
+    await ctx.clock.ready?.()
+    const { timeout } = request
+    const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
+    let attemptId = ''
+    await ingest.withAttempts(workspaceId, { id: null, event_type, data, unique_id: null }, (event) => {
+      const attempt = { ...manual(event.id, id, ctx.clock.now(), ctx.newId), scheduled_at: dueAt }
+      attemptId = attempt.id
+      return [attempt]
+    })
+    const [held] = await deliver.load([attemptId])
+    if (held === undefined) throw notMade()
+    const loaded = dueAtOnce(held)
+    const sent = await deliver.attempt(loaded, new Cancellation())
+    if (sent === null) throw notMade()
+    if (sent === 'busy') throw tooMany()
+    await deliver.settle(deliver.conclude(loaded, sent, null, { retries: false }))
+    return await attemptService(ctx).get(workspaceId, attemptId)
   }
 }
 
@@ -68,4 +89,8 @@ function dueAtOnce(held: Loaded): Loaded {
 
 function notMade(): PosthornError {
   return new PosthornError('unavailable', 'the delivery was not made')
+}
+
+function tooMany(): PosthornError {
+  return new PosthornError('overloaded', 'too many test deliveries are under way')
 }

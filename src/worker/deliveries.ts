@@ -3,7 +3,8 @@ import type { Deliver, Sent } from '../services/deliver.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
-import { matchJobs, type ReadyJob } from './ready-job.ts'
+import { inTwo, matchJobs, type ReadyJob } from './ready-job.ts'
+import type { Rests } from './rests.ts'
 import { inSlices } from './slices.ts'
 import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
@@ -14,6 +15,7 @@ interface Needs {
   readonly slots: Slots
   readonly holds: Holds
   readonly limits: RateLimits
+  readonly rests: Rests
   readonly outcomes: Outcomes
   /** Wakes the loop that claims. */
   readonly wakeup: Wakeup
@@ -44,12 +46,12 @@ export class Deliveries {
   /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
-    const { ctx, slots, limits, holds, wakeup } = this.#needs
+    const { ctx, slots, limits, rests, holds, wakeup } = this.#needs
     this.#isClaiming = true
     try {
       await ctx.clock.ready()
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
-      const request = slots.request({ paced, leaveOut: limits.undecided() })
+      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()] })
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
       const { admitted, surplus } = slots.taken(claims, request)
       if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
@@ -92,23 +94,23 @@ export class Deliveries {
   /** Requests to slow and new endpoints come second: opening a connection takes time that the others need not lose. */
   async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
     const { ctx, slots } = this.#needs
-    const isSecond = ({ hold }: ReadyJob): boolean => slots.isSlowOrNew(hold.claim.group)
-    const second = granted.filter(isSecond)
-    const first = second.length === 0 ? granted : granted.filter((job) => !isSecond(job))
+    const { first, second } = inTwo(granted, ({ hold }) => slots.isSlowOrNew(hold.claim.group))
     await inSlices(ctx.clock, first, (job) => void this.#sendAndSettle(job, paced))
     if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
     await inSlices(ctx.clock, second, (job) => void this.#sendAndSettle(job, paced))
   }
 
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
-    const { ctx, deliver, slots, holds, outcomes } = this.#needs
+    const { ctx, deliver, slots, holds, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
-    let sent: Sent | null = null
+    let sent: Sent | 'busy' | null = null
     try {
       if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation)
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
+    if (sent === 'busy') rests.begin(claim.group)
+    if (sent === 'busy') return await this.#letGoUnsent([hold], holds.giveBack([claim], { insists: true }))
     slots.freed(claim, sent?.slow ?? null)
     const lingers = paced && sent?.slow === true
     // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.

@@ -3,6 +3,7 @@ import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { Consumer } from './inbox.ts'
 import type { Outcomes } from './outcomes.ts'
+import type { Rests } from './rests.ts'
 import type { Slots } from './slots.ts'
 import type { Sweep } from './sweep.ts'
 import { minuteMs, type Upkeep } from './upkeep.ts'
@@ -22,6 +23,7 @@ export interface Parts {
   readonly deliveries: Deliveries
   readonly holds: Holds
   readonly slots: Slots
+  readonly rests: Rests
   readonly outcomes: Outcomes
   readonly sweep: Sweep
   readonly inbox: Consumer

@@ -76,7 +76,7 @@ export class Passes {
       if (next === null) return await this.#passUntil(end)
       if (next > now) await this.#passUntil(next)
       else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
-      else await this.#passUntil(now + 1)
+      else await this.#passUntil(Math.min(now + Math.max(this.#parts.rests.untilFirst(), 1), end))
     }
   }
 

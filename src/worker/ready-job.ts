@@ -22,3 +22,12 @@ export function matchJobs(
   }
   return { ready, obsolete }
 }
+
+/** Jobs in two parts, each in their order. */
+export function inTwo(
+  jobs: readonly ReadyJob[],
+  isSecond: (job: ReadyJob) => boolean,
+): { readonly first: readonly ReadyJob[]; readonly second: readonly ReadyJob[] } {
+  const second = jobs.filter(isSecond)
+  return { first: second.length === 0 ? jobs : jobs.filter((job) => !isSecond(job)), second }
+}

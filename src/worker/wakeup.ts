@@ -12,9 +12,10 @@ const mostMs = 10_000
  * - `proven`: an endpoint that had a single request at a time may have more.
  * - `turn`: slow and new endpoints may be tried again.
  * - `more`: a claim took as many jobs as it was to take at once, and slots are left for others.
+ * - `rested`: endpoints that rested may be claimed again.
  * - `limited`: endpoints that were left out while the rate limiter was asked may be claimed again.
  */
-export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'more' | 'limited'
+export type Cause = 'added' | 'freed' | 'proven' | 'turn' | 'more' | 'rested' | 'limited'
 
 /** Wakes a waiting loop. A cause that comes while nobody waits is remembered. */
 export interface Wakeup {

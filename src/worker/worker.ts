@@ -14,6 +14,7 @@ import type { Parts } from './loops.ts'
 import { Outcomes } from './outcomes.ts'
 import { Passes, type TickReport } from './passes.ts'
 import { RateLimits } from './rate-limits.ts'
+import { Rests } from './rests.ts'
 import { Run } from './run.ts'
 import { Slots } from './slots.ts'
 import { sweep } from './sweep.ts'
@@ -122,7 +123,7 @@ export class LocalWorker implements Worker {
 
   async #end(timeoutMs: number): Promise<void> {
     const { ctx, ingest, deliver, jobs } = this.#needs
-    const { deliveries, holds } = this.#parts
+    const { deliveries, holds, rests } = this.#parts
     const run = this.#run
     run.abort()
     jobs.set(false)
@@ -137,6 +138,7 @@ export class LocalWorker implements Worker {
       void ctx.http.close?.()
     } finally {
       stopAborting()
+      rests.end()
       await this.#release()
       deliveries.open()
       if (this.#state === 'stopping') this.#state = 'stopped'
@@ -178,7 +180,17 @@ function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
   const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
   const holds = new Holds(ctx, complain)
   const limits = new RateLimits(ctx, complain)
+  const rests = new Rests(ctx.clock, jobs)
   const outcomes = new Outcomes(ctx, deliver, complain)
-  const deliveries = new Deliveries({ ctx, deliver, slots, holds, limits, outcomes, wakeup: jobs, complain })
-  return { deliveries, holds, slots, outcomes, sweep: sweep(ctx), inbox: consumer(ctx, ingest), upkeep: upkeep(ctx) }
+  const deliveries = new Deliveries({ ctx, deliver, slots, holds, limits, rests, outcomes, wakeup: jobs, complain })
+  return {
+    deliveries,
+    holds,
+    slots,
+    rests,
+    outcomes,
+    sweep: sweep(ctx),
+    inbox: consumer(ctx, ingest),
+    upkeep: upkeep(ctx),
+  }
 }

@@ -40,6 +40,49 @@ describe('an entry of endpoint.events', () => {
   })
 })
 
+/** The rule, segment by segment. */
+function matchesBySegment(pattern: string, eventType: string): boolean {
+  if (pattern === eventType || pattern === '*') return true
+  const wanted = pattern.split('.')
+  const given = eventType.split('.')
+  const isOpen = wanted.at(-1) === '**'
+  if (isOpen) wanted.pop()
+  if (isOpen ? given.length <= wanted.length : given.length !== wanted.length) return false
+  if (isOpen && given.slice(wanted.length).join('.') === '') return false
+  return wanted.every((segment, i) => segment === given[i] || (segment === '*' && given[i] !== ''))
+}
+
+test('the rule holds for random patterns and event types', () => {
+  const segment = fc.constantFrom('a', 'b', 'ab', '*', '**', 'a*', '*a', '')
+  const dotted = fc.array(segment, { minLength: 1, maxLength: 5 }).map((parts) => parts.join('.'))
+  fc.assert(
+    fc.property(dotted, dotted, (pattern, eventType) => {
+      expect(matches(pattern, eventType)).toBe(matchesBySegment(pattern, eventType))
+    }),
+    { numRuns: 5000 },
+  )
+})
+
+test('100,000 patterns, as long and as equal as they can be, hold an event up for no more than a moment', () => {
+  const long = 'a.'.repeat(110)
+  const subscribers = Array.from({ length: 500 }, (_, i) => ({
+    events: Array.from({ length: 200 }, (_, n) => `${long}${i}.${n}.*`),
+  }))
+  const match = matcher(subscribers)
+  const eventType = `${long}3.x.y`
+  const took = (work: () => void) => {
+    const from = performance.now()
+    work()
+    return performance.now() - from
+  }
+  const times = Array.from({ length: 5 }, () => took(() => expect(match(eventType)).toEqual([])))
+  const bySegment = took(() => {
+    for (const { events } of subscribers) for (const entry of events) matchesBySegment(entry, eventType)
+  })
+  expect(Math.min(...times)).toBeLessThan(bySegment / 5)
+  expect(match('b.x')).toEqual([])
+})
+
 test('an endpoint with several matching entries is found once, in the order given', () => {
   const endpoints = [
     { id: 'all', events: ['*', 'invoice.*', 'invoice.paid'] },

@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
-import { describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 
 import { maxConnectionsPerOrigin } from '../../adapters/node/bounds.ts'
-import { gate } from '../../adapters/node/gate.ts'
+import { type Visitor, gate } from '../../adapters/node/gate.ts'
 import type { Resolve } from '../../adapters/node/lookup.ts'
 import { wires } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
@@ -37,18 +37,37 @@ describe.each(wires)('over %s', (_wire, client) => {
       expect(connections).toBe(maxConnectionsPerOrigin)
     })
 
-    test('the wait for one counts against the timeout, and who gave up is not sent later', async () => {
+    test('are shared by workspace: who finds none in time is busy, was not sent, and is not sent later', async () => {
       const { url, sockets } = await rawReceiver((socket) => void socket.resume())
       const other = await receiver((_request, response) => void response.end())
       const { send } = client()
-      const held = Array.from({ length: maxConnectionsPerOrigin }, () => send(url, { timeoutMs: 600 }))
-      expect(await send(url, { timeoutMs: 100 })).toEqual({
-        kind: 'timeout',
-        message: 'timed out after 100 ms waiting for a free connection',
+      const held = Array.from({ length: maxConnectionsPerOrigin }, () =>
+        send(url, { timeoutMs: 2000, workspaceId: 'greedy' }),
+      )
+      // Three quarters of the places are its share.
+      await expect.poll(() => sockets.size).toBe((3 * maxConnectionsPerOrigin) / 4)
+      expect(await send(url, { timeoutMs: 100, workspaceId: 'greedy' })).toEqual({
+        kind: 'busy',
+        message: 'no connection was free in time',
       })
-      expect(await send(other.url)).toMatchObject({ kind: 'response' })
-      await Promise.all(held)
+      const quiet = send(url, { timeoutMs: 300, workspaceId: 'quiet' })
+      expect(await send(other.url, { workspaceId: 'greedy' })).toMatchObject({ kind: 'response' })
+      expect(await quiet).toEqual({ kind: 'timeout', message: 'timed out after 300 ms waiting for headers' })
+      const kinds = (await Promise.all(held)).map(({ kind }) => kind)
+      expect(new Set(kinds)).toEqual(new Set(['timeout', 'busy']))
       await expect.poll(() => sockets.size).toBe(0)
+    })
+
+    test('the wait for one counts against the timeout of the host itself, and not of a workspace', async () => {
+      const { url } = await rawReceiver((socket) => void socket.resume())
+      const { send } = client()
+      const held = Array.from({ length: maxConnectionsPerOrigin }, () => send(url, { timeoutMs: 600 }))
+      const from = performance.now()
+      const late = send(url, { timeoutMs: 1000, workspaceId: 'w' })
+      expect(await send(url, { timeoutMs: 100 })).toEqual({ kind: 'busy', message: 'no connection was free in time' })
+      await Promise.all(held)
+      expect(await late).toEqual({ kind: 'timeout', message: 'timed out after 1000 ms waiting for headers' })
+      expect(performance.now() - from).toBeGreaterThan(1500)
     })
 
     test('that came to nothing are not counted', async () => {
@@ -137,30 +156,56 @@ describe.each(wires)('over %s', (_wire, client) => {
 })
 
 describe('a gate', () => {
+  const entered: string[] = []
+  const visitor = (name: string, workspace: string | null = null): Visitor => ({
+    workspace,
+    go: () => void entered.push(name),
+  })
+  beforeEach(() => void entered.splice(0))
+
   test('lets its limit in, and the others in the order they came', async () => {
-    const entered: number[] = []
     const door = gate(2)
-    for (const i of [1, 2, 3, 4]) door.enter(() => entered.push(i))
-    expect(entered).toEqual([1, 2])
-    door.leave()
-    door.leave()
-    await expect.poll(() => entered).toEqual([1, 2, 3, 4])
-    door.leave()
-    door.leave()
+    const visitors = ['1', '2', '3', '4'].map((name) => visitor(name))
+    for (const each of visitors) door.enter(each)
+    expect(entered).toEqual(['1', '2'])
+    door.leave(visitors[0]!)
+    door.leave(visitors[1]!)
+    await expect.poll(() => entered).toEqual(['1', '2', '3', '4'])
+    door.leave(visitors[2]!)
+    door.leave(visitors[3]!)
     expect(door.inside).toBe(0)
   })
 
   test('forgets who gave up, and counts right when the last of them did', async () => {
-    const entered: string[] = []
     const door = gate(1)
-    const waiter = (): void => void entered.push('waiter')
-    door.enter(() => entered.push('first'))
+    const [first, waiter, second] = [visitor('first'), visitor('waiter'), visitor('second')]
+    door.enter(first)
     door.enter(waiter)
-    door.leave()
+    door.leave(first)
     expect(door.forget(waiter)).toBe(true)
     await expect.poll(() => door.inside).toBe(0)
-    door.enter(() => entered.push('second'))
+    door.enter(second)
     expect(entered).toEqual(['first', 'second'])
     expect(door.forget(waiter)).toBe(false)
+  })
+
+  test('leaves a quarter to others, who find room at once; the workspaces that wait take turns', async () => {
+    const door = gate(16)
+    const greedy = Array.from({ length: 30 }, (_, i) => visitor(`greedy ${i}`, 'greedy'))
+    for (const each of greedy) door.enter(each)
+    expect(door.inside).toBe(12)
+    const others = Array.from({ length: 6 }, (_, i) => visitor(`other ${i}`, 'other'))
+    for (const each of others) door.enter(each)
+    expect(entered.filter((name) => name.startsWith('other'))).toHaveLength(3)
+    // The host itself has no share: it waits only when all is full.
+    door.enter(visitor('host'))
+    expect(door.inside).toBe(16)
+    entered.splice(0)
+    for (const each of greedy.slice(0, 5)) door.leave(each)
+    await expect.poll(() => entered).toEqual(['other 3', 'other 4', 'other 5'])
+    expect(door.inside).toBe(14)
+    door.leave(others[0]!)
+    await expect.poll(() => entered.slice(3)).toEqual(['greedy 12'])
+    expect(door.inside).toBe(14)
   })
 })

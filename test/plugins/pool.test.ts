@@ -70,7 +70,7 @@ function rig({ places = 100, timeMs = 1000 } = {}) {
     await first
     await tick()
   }
-  return { pool, processes, busy, run, prove, pass: (ms: number) => void (at += ms) }
+  return { pool, processes, busy, job, run, prove, pass: (ms: number) => void (at += ms) }
 }
 
 describe('the pool of processes', () => {
@@ -223,6 +223,20 @@ describe('the pool of processes', () => {
     busy()[0]!.end('good')
     await running
     expect(processes).toHaveLength(1)
+  })
+
+  test('tells when the wait for a process is over', async () => {
+    const { pool, busy, job } = rig()
+    const told: string[] = []
+    const script = {}
+    const runs = ['one', 'two'].map((name) => pool.run({ ...job(script), onTurn: () => void told.push(name) }))
+    await tick()
+    expect(told).toEqual(['one'])
+    busy()[0]!.end('good')
+    await tick()
+    expect(told).toEqual(['one', 'two'])
+    busy()[0]!.end('good')
+    await Promise.all(runs)
   })
 
   test('tells when no process can be had', async () => {

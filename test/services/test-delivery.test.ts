@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest'
 
+import type { HttpClient } from '../../src/contracts/http-client.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
+import { heldHttp, ok } from '../support/held-http.ts'
 
 const url = 'https://shop.test/hooks'
 const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo='
@@ -153,5 +158,52 @@ describe('a retry over HTTP', () => {
       const answer = await post(posthorn, `/events/${id}/retry?endpoint_id=shop`)
       expect(answer).toEqual({ status: 404, body: { message: 'Not found' } })
     }
+  })
+})
+
+describe('a test delivery without a place for it', () => {
+  const instance = (http: HttpClient, deliver = {}) => {
+    const clock = fakeClock()
+    return { clock, posthorn: makePosthorn({ ...portablePlatform, gathers: true })({ http, clock, deliver }) }
+  }
+
+  test('is refused beyond the share of its workspace, and nothing is stored of it', async () => {
+    const http = heldHttp()
+    const { posthorn } = instance(http, { concurrency: 16 })
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['order.*'] })
+    await posthorn.workspaces.create({ id: 'quiet' })
+    await posthorn.endpoints.create('quiet', { id: 'quiet', request: { url }, events: [] })
+    const codes: string[] = []
+    const tests = Array.from({ length: 30 }, () =>
+      posthorn.endpoints.test('default', 'shop').catch(({ code }) => void codes.push(code as string)),
+    )
+    await expect.poll(() => http.inFlight.length + codes.length).toBe(30)
+    expect(new Set(codes)).toEqual(new Set(['overloaded']))
+    expect(http.inFlight).toHaveLength(12)
+    const { data } = await posthorn.events.list('default', { limit: 100 })
+    expect(data).toHaveLength(12)
+    const refused = new Request('http://admin.test/endpoints/shop/test', { method: 'POST' })
+    expect((await posthorn.admin.fetch(refused)).status).toBe(503)
+    const other = posthorn.endpoints.test('quiet', 'quiet')
+    await expect.poll(() => http.inFlight.length).toBe(13)
+    for (const held of http.inFlight.slice()) held.answer(ok)
+    expect(await other).toMatchObject({ status: 'SUCCESSFUL' })
+    await Promise.all(tests)
+    const again = posthorn.endpoints.test('default', 'shop')
+    await expect.poll(() => http.inFlight.length).toBe(1)
+    http.inFlight[0]!.answer(ok)
+    expect(await again).toMatchObject({ status: 'SUCCESSFUL' })
+  })
+
+  test('that finds no connection is left to the worker', async () => {
+    let isBusy = true
+    const { clock, posthorn } = instance({
+      send: async () => (isBusy ? { kind: 'busy', message: 'no connection was free in time' } : ok),
+    })
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url, timeout: 5000 }, events: [] })
+    await expect(posthorn.endpoints.test('default', 'shop')).rejects.toMatchObject({ code: 'overloaded' })
+    isBusy = false
+    await posthorn.drain({ until: clock.now() + 20_000 })
+    expect((await posthorn.attempts.list('default')).data).toMatchObject([{ status: 'SUCCESSFUL', attempt_number: 1 }])
   })
 })

@@ -2,6 +2,7 @@ import type { Logger } from '../../contracts/observer.ts'
 import { definePlugin, type Inbound, type Outbound, type PluginKind } from '../../contracts/plugin.ts'
 import { bytesOf } from '../../core/encoding.ts'
 import { oneLine } from '../../core/one-line.ts'
+import { PosthornError } from '../../errors.ts'
 import { headerProblem } from '../../schema/endpoint.ts'
 import { object, text } from '../../schema/leaf.ts'
 import { mayAnswerWith } from './exit-headers.ts'
@@ -53,9 +54,9 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
       const script = {}
 
       async function run(subject: Subject, about: About): Promise<Ending | 'busy'> {
-        const { workspaceId, owner, log, signal } = about
+        const { workspaceId, owner, log, signal, onTurn } = about
         const tenant = { workspace: workspaceId, owner: Object.values(owner)[0] ?? '' }
-        const ending = await runner.run({ script, tenant, signal }, { source, subject })
+        const ending = await runner.run({ script, tenant, signal, onTurn }, { source, subject })
         if (ending !== 'busy' && 'lines' in ending && ending.lines.length > 0) {
           const plugin = { plugin: 'function', ...(row === undefined ? {} : { plugin_id: row.id }) }
           tell(log, ending.lines, { workspace_id: workspaceId, ...owner, ...plugin })
@@ -77,10 +78,11 @@ export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ rea
           return ending.body === undefined ? request : { ...request, body: bytesOf(ending.body) }
         },
 
-        async outbound(request, { log, signal, workspaceId, endpoint }) {
+        async outbound(request, { log, signal, workspaceId, endpoint, pause }) {
           const owner = { endpoint_id: endpoint.id }
-          const ending = await run(outboundSubject(request), { workspaceId, owner, log, signal })
-          if (ending === 'busy') throw new Error('too many functions are running')
+          const onTurn = pause?.()
+          const ending = await run(outboundSubject(request), { workspaceId, owner, log, signal, onTurn })
+          if (ending === 'busy') throw new PosthornError('overloaded', 'too many functions are running')
           if (ending.kind === 'exit') throw new Error('the function called exit')
           if (ending.kind !== 'done') throw failure(ending)
           for (const [name, value] of Object.entries(ending.headers)) {
@@ -102,6 +104,7 @@ interface About {
   readonly owner: { readonly source_id: string } | { readonly endpoint_id: string }
   readonly log: Logger
   readonly signal: AbortSignal
+  readonly onTurn?: (() => void) | undefined
 }
 
 function inboundSubject({ method, url, path, headers, body }: Inbound): Subject {

@@ -1,6 +1,6 @@
-import type { Run } from './ending.ts'
+import type { Ending, Run } from './ending.ts'
 import type { Hmac } from './host.ts'
-import { makeSandbox, type Sandbox } from './sandbox.ts'
+import { makeSandbox } from './sandbox.ts'
 
 type Parameters = globalThis.Parameters<typeof makeSandbox>
 
@@ -11,10 +11,11 @@ const empty: Run = { source: 'function handle() {}', subject, timeMs: 1000 }
 export default async function program(
   [quickjs, variant]: readonly [Parameters[0], unknown],
   hmac: Hmac,
-): Promise<Sandbox> {
+): Promise<((run: Run) => Promise<Ending>) & { afterwards(): void }> {
   const engine = (variant as { default?: unknown }).default ?? variant // a CommonJS module of an ES module, or itself
   const sandbox = makeSandbox(quickjs, engine as Parameters[1], hmac)
   // The first run compiles the engine: that time is none of a tenant's.
-  await sandbox(empty)
-  return sandbox
+  await sandbox.run(empty)
+  await sandbox.prepare()
+  return Object.assign((run: Run) => sandbox.run(run), { afterwards: () => void sandbox.prepare() })
 }

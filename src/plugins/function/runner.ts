@@ -14,6 +14,8 @@ export interface Runs {
   readonly script: object
   readonly tenant: Tenant
   readonly signal?: AbortSignal
+  /** Called when the wait for a process is over. */
+  readonly onTurn?: (() => void) | undefined
 }
 
 /** Runs functions one way or the other. */
@@ -37,11 +39,12 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
       const probe = await thread(script)
       probe.kill()
     },
-    async run({ script, tenant, signal }, run) {
+    async run({ script, tenant, signal, onTurn }, run) {
       const outcome = await pool.run<Ending>({
         tenant,
         script,
         signal,
+        onTurn,
         work: async (call) => endingOf(await call({ ...run, timeMs })),
         // The memory that a run filled is not given back before long.
         judge: (ending) => (ending.kind !== 'exceeded' ? 'well' : ending.limit === 'memory' ? 'spent' : 'exceeded'),
@@ -75,7 +78,7 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     async load() {
       await (sandbox ??= make())
     },
-    run: async (_whose, run) => (await (sandbox ??= make()))({ ...run, timeMs: 50 }),
+    run: async (_whose, run) => (await (sandbox ??= make())).run({ ...run, timeMs: 50 }),
     close() {},
   }
 }

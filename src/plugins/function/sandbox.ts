@@ -1,4 +1,10 @@
-import type { QuickJSContext, QuickJSHandle, QuickJSSyncVariant, QuickJSWASMModule } from 'quickjs-emscripten-core'
+import type {
+  QuickJSContext,
+  QuickJSHandle,
+  QuickJSRuntime,
+  QuickJSSyncVariant,
+  QuickJSWASMModule,
+} from 'quickjs-emscripten-core'
 
 import type { Ending, Line, Run } from './ending.ts'
 import { answerer, type Hmac, type Made, plainText } from './host.ts'
@@ -6,7 +12,11 @@ import { prelude } from './prelude.ts'
 
 type QuickJS = typeof import('quickjs-emscripten-core')
 
-export type Sandbox = (run: Run) => Promise<Ending>
+export interface Sandbox {
+  run(run: Run): Promise<Ending>
+  /** Makes ready what the next run needs. It takes longer than an empty function. */
+  prepare(): Promise<void>
+}
 
 const pageBytes = 65_536
 const memoryBytes = 32 * 1024 * 1024
@@ -32,29 +42,61 @@ export function makeSandbox(
     return newQuickJSWASMModuleFromVariant(newVariant(variant, options))
   }
 
-  let instance: Promise<QuickJSWASMModule> | undefined
+  // Taken by a run, put back only by an end that leaves nothing behind.
+  let instance: QuickJSWASMModule | undefined
+  let ready: Promise<Inside> | undefined
 
-  return async (run) => {
-    const taken = instance ?? freshInstance()
-    // Put back only by an end that leaves nothing behind.
+  async function make(): Promise<Inside> {
+    const taken = instance
     instance = undefined
-    const quickjs = await taken
-    const { ending, clean } = runInside(quickjs, run, hmac)
-    if (clean) instance = Promise.resolve(quickjs)
-    return ending
+    return makeInside(taken ?? (await freshInstance()), hmac)
+  }
+
+  return {
+    async prepare() {
+      await (ready ??= make())
+    },
+    async run(run) {
+      const taken = ready ?? make()
+      ready = undefined
+      const inside = await taken
+      const { ending, clean } = runInside(inside, run)
+      if (clean) instance = inside.quickjs
+      return ending
+    },
   }
 }
 
-function runInside(quickjs: QuickJSWASMModule, run: Run, hmac: Hmac): { ending: Ending; clean: boolean } {
+/** A runtime before its run. */
+interface Inside {
+  readonly quickjs: QuickJSWASMModule
+  readonly runtime: QuickJSRuntime
+  readonly context: QuickJSContext
+  readonly clock: Deadline
+  readonly made: Made
+  readonly held: QuickJSHandle[]
+  /** The prelude, which is given the host and the subject. */
+  readonly prelude: QuickJSHandle
+  readonly host: QuickJSHandle
+}
+
+function makeInside(quickjs: QuickJSWASMModule, hmac: Hmac): Inside {
   const runtime = quickjs.newRuntime({ maxStackSizeBytes: stackBytes })
   const context = runtime.newContext()
   const made: Made = { lines: [], headers: new Map() }
-  const clock = deadline(run.timeMs)
+  const clock = deadline()
   runtime.setInterruptHandler(() => clock.passed() || made.exit !== undefined)
-  const held: QuickJSHandle[] = []
+  const host = context.newFunction('host', answerer(context, hmac, made))
+  const prepared = context.unwrapResult(context.evalCode(prelude, 'prelude.js', { type: 'global' }))
+  return { quickjs, runtime, context, clock, made, held: [host, prepared], prelude: prepared, host }
+}
+
+function runInside(inside: Inside, run: Run): { ending: Ending; clean: boolean } {
+  const { runtime, context, clock, made, held } = inside
   let ending: Ending
+  clock.begin(run.timeMs)
   try {
-    evaluate(context, run, hmac, made, held)
+    evaluate(inside, run)
     ending = made.exit ?? {
       kind: 'done',
       lines: made.lines,
@@ -76,7 +118,7 @@ function runInside(quickjs: QuickJSWASMModule, run: Run, hmac: Hmac): { ending: 
   }
 }
 
-function evaluate(context: QuickJSContext, { source, subject }: Run, hmac: Hmac, made: Made, held: QuickJSHandle[]) {
+function evaluate({ context, held, host, prelude }: Inside, { source, subject }: Run) {
   const hold = (handle: QuickJSHandle) => {
     held.push(handle)
     return handle
@@ -90,27 +132,36 @@ function evaluate(context: QuickJSContext, { source, subject }: Run, hmac: Hmac,
     open(context.evalCode(source, 'function.js', { type: 'global', compileOnly: true }))
     return
   }
-  const answer = answerer(context, hmac, made)
-  const host = hold(context.newFunction('host', answer))
-  const prepared = open(context.evalCode(prelude, 'prelude.js', { type: 'global' }))
   const text = hold(context.newString(JSON.stringify(subject)))
-  const finish = open(context.callFunction(prepared, context.undefined, host, text))
+  const finish = open(context.callFunction(prelude, context.undefined, host, text))
   open(context.evalCode(source, 'function.js', { type: 'global' }))
   const call = "if (typeof handle !== 'function') throw new TypeError('handle() is not defined'); handle()"
   const result = open(context.evalCode(call, 'call.js', { type: 'global' }))
   open(context.callFunction(finish, context.undefined, result))
 }
 
-function deadline(timeMs: number) {
-  const started = performance.now()
+interface Deadline {
+  begin(timeMs: number): void
+  passed(): boolean
+  late(): boolean
+}
+
+function deadline(): Deadline {
+  let started = 0
+  let mostMs = Infinity
   let polls = 0
   let late = false
   return {
+    begin(timeMs) {
+      started = performance.now()
+      mostMs = timeMs
+    },
     late: () => late,
     passed() {
+      if (mostMs === Infinity) return false
       polls++
       const tookMs = performance.now() - started
-      late ||= polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > timeMs
+      late ||= polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > mostMs
       return late
     },
   }

@@ -1,10 +1,10 @@
 import type { Thread } from '../../contracts/platform.ts'
+import { makeLines } from '../../core/lines.ts'
+import { type Tenant, tenantShares } from '../../core/tenants.ts'
 import { type Crew, makeCrew } from './crew.ts'
-import { makeLines } from './lines.ts'
-import { makePlaces, type Tenant } from './places.ts'
 import { makeTrust } from './trust.ts'
 
-export type { Tenant } from './places.ts'
+export type { Tenant } from '../../core/tenants.ts'
 
 export type Call = (message: unknown) => Promise<unknown>
 
@@ -14,6 +14,8 @@ export interface Job<Answer> {
   /** Whose run it is: what exceeds its limits is remembered by the identity of this object. */
   readonly script: object
   readonly signal?: AbortSignal | undefined
+  /** Called when the wait for a process is over and the run begins. */
+  readonly onTurn?: (() => void) | undefined
   work(call: Call): Promise<Answer>
   /** Whether the answer tells of a limit that was exceeded, and perhaps of a process that is better ended for it. */
   judge?(answer: Answer): 'well' | 'exceeded' | 'spent'
@@ -35,7 +37,7 @@ interface PoolOptions {
 }
 
 interface Waiting {
-  readonly tenant: Tenant
+  readonly workspace: string
   readonly script: object
   /** Its turn has come, in a process of that crew. */
   go(crew: Crew): Promise<void>
@@ -61,11 +63,11 @@ export function makePool(
 ) {
   const trusted = makeCrew(() => start(false), size)
   const doubtful = makeCrew(() => start(true), 1)
-  const places = makePlaces(total)
+  const places = tenantShares(total)
   const lines = makeLines<Waiting>()
   const trust = makeTrust(now)
 
-  const isTrusted = ({ script, tenant }: Waiting) => trust.isTrusted(script, tenant.workspace)
+  const isTrusted = ({ script, workspace }: Waiting) => trust.isTrusted(script, workspace)
   const isNew = (waiting: Waiting) => !isTrusted(waiting) && !trust.isStruck(waiting.script)
   const isDoubtful = (waiting: Waiting) => !isTrusted(waiting)
 
@@ -116,8 +118,7 @@ export function makePool(
   return {
     /** Rejects when no process can be had. */
     run<Answer>(job: Job<Answer>): Promise<Outcome<Answer>> {
-      const giveBack = places.take(job.tenant)
-      if (giveBack === null) return Promise.resolve({ kind: 'busy' })
+      if (!places.take(job.tenant, 1)) return Promise.resolve({ kind: 'busy' })
       return new Promise<Outcome<Answer>>((resolve, reject) => {
         const giveUp = () => {
           lines.remove(waiting)
@@ -130,10 +131,11 @@ export function makePool(
           job.signal?.removeEventListener('abort', giveUp)
         }
         const waiting: Waiting = {
-          tenant: job.tenant,
+          workspace: job.tenant.workspace,
           script: job.script,
           async go(crew) {
             leave()
+            job.onTurn?.()
             await carryOut(job, crew).then(resolve, reject)
             dispatch()
           },
@@ -141,7 +143,7 @@ export function makePool(
         job.signal?.addEventListener('abort', giveUp)
         lines.add(waiting)
         dispatch()
-      }).finally(giveBack)
+      }).finally(() => places.give(job.tenant, 1))
     },
     /** Ends all processes. A later run starts new ones. */
     close(): void {

@@ -1,13 +1,13 @@
 import { expect, test } from 'vitest'
 
-import { tenantShares } from '../../src/http/shares.ts'
+import { tenantShares } from '../../src/core/tenants.ts'
 
-const of = (workspaceId: string, sourceId: string) => ({ workspaceId, sourceId })
+const of = (workspace: string, owner: string) => ({ workspace, owner })
 
 /** How many units a source gets, one after the other. */
-function taken(shares: ReturnType<typeof tenantShares>, workspaceId: string, sourceId: string): number {
+function taken(shares: ReturnType<typeof tenantShares>, workspace: string, owner: string): number {
   let units = 0
-  while (units < 10_000 && shares.take(of(workspaceId, sourceId), 1)) units++
+  while (units < 10_000 && shares.take(of(workspace, owner), 1)) units++
   return units
 }
 

@@ -1,0 +1,59 @@
+import type { EngineClock } from '../contracts/clock.ts'
+import { alarm } from '../services/alarm.ts'
+import type { Wakeup } from './wakeup.ts'
+
+const restMs = 500
+/** More endpoints than this do not rest: claims take them at once. */
+const mostResting = 2000
+
+/**
+ * Endpoints whose attempts found no place of ours: a process for a function, or a connection. Claims of this process leave
+ * them out for half a second, so that the same jobs do not go back and forth. Nothing is stored: other processes may have
+ * places.
+ */
+export class Rests {
+  readonly #clock: EngineClock
+  readonly #wakeup: Wakeup
+  /** When the rest of each endpoint ends; the first to end is the first. */
+  readonly #until = new Map<string, number>()
+  #stop = (): void => {}
+
+  /** @param wakeup wakes the loop that claims. */
+  constructor(clock: EngineClock, wakeup: Wakeup) {
+    this.#clock = clock
+    this.#wakeup = wakeup
+  }
+
+  begin(group: string): void {
+    if (this.#until.size >= mostResting) return
+    this.#until.delete(group)
+    this.#until.set(group, this.#clock.elapsed() + restMs)
+    if (this.#until.size === 1) this.#ringIn(restMs)
+  }
+
+  /** Milliseconds until the first rest ends; 0 when nothing rests. */
+  untilFirst(): number {
+    const [first] = this.#until.values()
+    return first === undefined ? 0 : Math.max(first - this.#clock.elapsed(), 0)
+  }
+
+  groups(): Iterable<string> {
+    return this.#until.keys()
+  }
+
+  /** Ends all rests. */
+  end(): void {
+    this.#stop()
+    this.#until.clear()
+  }
+
+  #ringIn(ms: number): void {
+    this.#stop = alarm(this.#clock, ms, () => {
+      const now = this.#clock.elapsed()
+      for (const [group, until] of this.#until) if (until <= now) this.#until.delete(group)
+      this.#wakeup.wake('rested')
+      const [next] = this.#until.values()
+      if (next !== undefined) this.#ringIn(Math.max(next - now, 1))
+    })
+  }
+}
