@@ -61,11 +61,14 @@ end
 /** ARGV: id, workspace, received_at, row, data of each message. Answers of each why it was refused, or ''. */
 const put = script(
   `${aloneFunctions}${inboxFunctions}
+local begun
 local function store(id, workspace, at, row, data)
+  begun = false
   if not isTime(at) then error({ err = 'a time is not a number' }) end
   for _, name in ipairs({ 'dead', 'kept', 'messages' }) do
     if redis.call('HEXISTS', inbox .. name, id) == 1 then return end
   end
+  begun = true
   redis.call('HSET', inbox .. 'kept', id, at .. ' 0 - ' .. workspace)
   redis.call('HSET', inbox .. 'rows', id, row)
   redis.call('HSET', inbox .. 'data', id, data)
@@ -74,7 +77,10 @@ end
 local reply = {}
 for i = 1, #ARGV, 5 do
   local refused = alone(store, unpack(ARGV, i, i + 4))
-  if refused and not find(ARGV[i]) then forget(ARGV[i]) end
+  if refused and begun then
+    for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.pcall('HDEL', inbox .. name, ARGV[i]) end
+    redis.pcall('ZREM', inbox .. 'line:' .. ARGV[i + 1], ARGV[i])
+  end
   reply[#reply + 1] = refused or ''
 end
 return reply`,
