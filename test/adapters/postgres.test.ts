@@ -158,7 +158,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
       try {
         const answer = postgres({ query: () => new Promise<{ rows: [] }>(() => {}) }).ping()
         const outcome = answer.catch((error: unknown) => error)
-        await vi.advanceTimersByTimeAsync(20_000)
+        await vi.advanceTimersByTimeAsync(21_000)
         expect(await outcome).toMatchObject({ code: 'unavailable' })
       } finally {
         vi.useRealTimers()
