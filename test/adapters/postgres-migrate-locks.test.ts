@@ -20,7 +20,9 @@ describe.skipIf(url === null)('a migration beside others', () => {
   /** A schema that lacks the step that changes `events`, and those after it. */
   async function old(): Promise<string> {
     const schema = freshSchema()
-    await pool.query(migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations.filter(({ version }) => version < 6) }))
+    await pool.query(
+      migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations.filter(({ version }) => version < 6) }),
+    )
     return schema
   }
   async function reader(schema: string) {
