@@ -23,7 +23,7 @@ export default defineConfig({
     // These have a package.json of their own, so that the main install stays light.
     exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime,transactions}/**'],
     // Most files wait for servers and timers more than they compute.
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Loaded machines are slow; what hangs is still caught.
     testTimeout: 30_000,
     hookTimeout: 60_000,

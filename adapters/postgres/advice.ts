@@ -5,6 +5,7 @@ export function adviceOn(handle: PostgresHandle): readonly string[] {
   const { options } = handle as { readonly options?: Readonly<Record<string, unknown>> }
   if (options === undefined || typeof options !== 'object') return []
   const missing: string[] = []
+  const more: string[] = []
   if ('totalCount' in handle) {
     if (!isPositive(options['connectionTimeoutMillis'])) missing.push('connectionTimeoutMillis: 5000')
     if (options['keepAlive'] !== true) missing.push('keepAlive: true')
@@ -12,9 +13,15 @@ export function adviceOn(handle: PostgresHandle): readonly string[] {
     if (!isPositive(options['connect_timeout']) || Number(options['connect_timeout']) > 10)
       missing.push('connect_timeout: 5')
     if (!isPositive(options['keep_alive'])) missing.push('keep_alive: 10')
+    // It asks for them on each new connection, and nobody catches what comes of that.
+    if (options['fetch_types'] !== false)
+      more.push('a connection that postgres.js loses while it asks for types ends the process: set fetch_types: false')
   }
-  if (missing.length === 0) return []
-  return [`the pool of PostgreSQL notices a silent line late: set ${missing.join(' and ')}, or use openPostgres()`]
+  if (missing.length === 0) return more
+  return [
+    `the pool of PostgreSQL notices a silent line late: set ${missing.join(' and ')}, or use openPostgres()`,
+    ...more,
+  ]
 }
 
 function isPositive(value: unknown): boolean {

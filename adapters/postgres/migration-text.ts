@@ -1,5 +1,5 @@
 import type { Migration } from './migrations.ts'
-import { lastBreaking } from './verify.ts'
+import { schemaVersion } from './verify.ts'
 
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
 export const newer = 'PH001'
@@ -55,7 +55,7 @@ if to_regclass('${quoted}.migrations') is null then
 create table ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now());
 end if;
 select coalesce(max(version), 0) into current_version from ${quoted}.migrations;
-if current_version > ${lastBreaking} then
+if current_version > ${schemaVersion} then
 raise exception 'the schema has version %', current_version using errcode = '${newer}';
 end if;
 if to_regclass('${quoted}.expansions') is not null then

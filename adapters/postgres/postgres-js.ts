@@ -71,7 +71,7 @@ function ask(
         return true // the connection takes further statements
       },
     }
-    const pending: Pending = instance.unsafe(text, values as never[], options)
+    const pending: Pending = instance.unsafe(text, values.map(withoutArray) as never[], options)
     const timer = setTimeout(giveUp, timeoutMs)
     const done = (): void => {
       clearTimeout(timer)
@@ -93,6 +93,15 @@ function ask(
       },
     )
   })
+}
+
+/**
+ * An array as the text that PostgreSQL reads. postgres.js can send arrays only once it has asked for their types, which a
+ * pool with `fetch_types: false` does not.
+ */
+function withoutArray(value: Value): string | number | null {
+  if (value === null || typeof value !== 'object') return value
+  return `{${value.map((text) => `"${text.replaceAll(/["\\]/g, '\\$&')}"`).join(',')}}`
 }
 
 /** Inside a transaction the host is to get the answer of the server, which is that of the canceled statement. */

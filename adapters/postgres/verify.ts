@@ -6,8 +6,6 @@ import { raw, sql } from './sql.ts'
 
 /** The version that this package writes and reads. */
 export const schemaVersion = migrations.at(-1)!.version
-/** A later step of this kind is none that this package can work beside. */
-export const lastBreaking = schemaVersion
 
 /** The versions of a schema: of the latest step, and of the latest one that older packages cannot work beside. */
 export async function versionsOf({ ask, schema, t }: Database): Promise<{ latest: number; breaking: number }> {
@@ -20,7 +18,8 @@ export async function versionsOf({ ask, schema, t }: Database): Promise<{ latest
     select coalesce(max(version), 0) as latest, (select coalesce(max(version), 0) from ${t.migrations}) as breaking
     from (select version from ${t.migrations} ${all}) v`)
   const breaking = number(row!['breaking']) // aggregates are one row
-  if (breaking > lastBreaking) throw new PosthornError('unavailable', newerText(schema))
+  // This package cannot work beside a later step that does more than add something.
+  if (breaking > schemaVersion) throw new PosthornError('unavailable', newerText(schema))
   return { latest: number(row!['latest']), breaking }
 }
 

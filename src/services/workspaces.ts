@@ -66,7 +66,7 @@ export function unwrittenDefault(ctx: Context): Workspace {
 }
 
 /** Makes the default workspace, unless somebody else does meanwhile. */
-export async function makeDefault(ctx: Context): Promise<Workspace> {
+async function makeDefault(ctx: Context): Promise<Workspace> {
   const row = unwrittenDefault(ctx)
   if ((await ctx.storage.workspaces.insert(row)) === 'written') return row
   // Somebody else made it meanwhile.

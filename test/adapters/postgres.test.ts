@@ -232,6 +232,14 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     })
   })
 
+  test.each(clients)('$name sends lists of texts as they are, without asking for types', async ({ open }) => {
+    const { handle, close } = open(url!)
+    const texts = ['', 'a,b', '"', '\\', '{}', 'NULL', ' blank ', 'ü\n']
+    const { rows } = await clientOf(handle).query('select unnest($1::text[]) as text', [texts])
+    expect(rows.map(({ text }) => text)).toEqual(texts)
+    await close()
+  })
+
   describe.each(clients)('wake-ups through $name', ({ open }) => {
     test('another process hears of jobs and of changed configuration', async () => {
       const { subject, schema, close } = await schemas.open()

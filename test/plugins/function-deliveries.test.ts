@@ -26,7 +26,7 @@ test('deliveries that wait for a process longer than they may are made later, an
   const loops = ['loop1', 'loop2', 'loop3', 'loop4']
   for (const id of loops) await endpoint(id, 'for (;;);', 10_000)
   // Its time is much less than the loops make it wait.
-  await endpoint('fine', '', 400)
+  await endpoint('fine', '', 1500)
   for (let i = 0; i < 2; i++)
     for (const id of loops) await posthorn.events.create('default', { event_type: id, data: {} })
   for (let i = 0; i < 10; i++) await posthorn.events.create('default', { event_type: 'fine', data: {} })

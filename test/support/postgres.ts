@@ -158,7 +158,7 @@ export const clients: readonly TestClient[] = [
   {
     name: 'postgres.js',
     open(url) {
-      const sql = postgresJs(url, { max: 20, onnotice: () => {} })
+      const sql = postgresJs(url, { max: 20, fetch_types: false, onnotice: () => {} })
       return { handle: sql, close: () => sql.end({ timeout: 1 }) }
     },
   },

@@ -40,7 +40,7 @@ export function settled(value: unknown, receiver: string, name = ''): unknown {
 }
 
 /** Pages of rows that are made at the same moment: WebhookX orders these by chance. */
-export function inOneOrder(ask: Ask, body: unknown): unknown {
+function inOneOrder(ask: Ask, body: unknown): unknown {
   const page = body as { data?: unknown } | null
   if (!/^\/(events|attempts)(\?|$)/.test(ask.path) || !Array.isArray(page?.data)) return body
   if (/[?&](limit|page_size)=1(&|$)/.test(ask.path)) return { ...page, data: page.data.length }
