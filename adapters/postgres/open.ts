@@ -12,8 +12,10 @@ export interface OpenPostgresOptions extends PostgresOptions {
   readonly applicationName?: string
 }
 
+type Parts = 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'
+
 /** A storage over a pool of its own. */
-export interface OpenedPostgres extends ReturnType<typeof postgres> {
+export interface OpenedPostgres extends Omit<Storage, Parts>, Required<Pick<Storage, Parts>> {
   /** The same as the function `migrate`, for this database and schema. */
   migrate(options?: Omit<MigrateOptions, 'schema'>): Promise<void>
   /** A `pg` client for a transaction of yours. Call `release()` on it afterwards. */
