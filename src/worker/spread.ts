@@ -1,19 +1,21 @@
 import type { EngineClock } from '../contracts/clock.ts'
 
-/** How many ended requests the average reaches back. */
-const memory = 64
-/** Starts are spread over about this part of the time that a request takes. */
-const parts = 50
-/** Claims are at most, and at least, this far apart; where a shorter gap would do, starts are not spread. */
+/** A request that ended counts for one part in this many of the average. */
+const averageOver = 64
+/** A claim follows the one before after the time of a request divided by this. */
+const claimsInRequest = 50
+/** Claims are at most this far apart. */
 const mostGapMs = 20
+/** Where claims would be less than this apart, starts are not spread. */
 const leastGapMs = 5
+/** A claim takes at least as many jobs, where they are due. */
 const leastAtOnce = 8
 
 /**
  * Spreads the starts of requests over time. Requests that begin together to endpoints that take equally long end together
  * too, and their slots would be filled together again: a burst each time, which holds up everybody else's deliveries.
  *
- * Example: 256 slots, and answers that come after a second. Claims are 20 ms apart and take up to 10 jobs each, so all slots
+ * Example: 256 slots, and answers that come after a second. Claims are 20 ms apart and take up to 11 jobs each, so all slots
  * are filled within half a second. Answers that come in less than 250 ms need no spreading: nothing is limited.
  *
  * Slow and new endpoints are not counted: `SlowEndpoints` spreads these.
@@ -40,12 +42,12 @@ export class Spread {
     const beganAt = this.#beganAt.get(id)
     if (beganAt === undefined) return
     this.#beganAt.delete(id)
-    this.#takesMs += (this.#clock.elapsed() - beganAt - this.#takesMs) / memory
+    this.#takesMs += (this.#clock.elapsed() - beganAt - this.#takesMs) / averageOver
   }
 
   /** Milliseconds between two claims, unless new jobs come; 0 where starts are not spread. */
   gapMs(): number {
-    const ms = this.#takesMs / parts
+    const ms = this.#takesMs / claimsInRequest
     return ms < leastGapMs ? 0 : Math.min(Math.round(ms), mostGapMs)
   }
 
