@@ -1,4 +1,4 @@
-import { makeLines } from '../../src/core/lines.ts'
+import { inTurns } from '../../src/core/in-turns.ts'
 import { mayTake } from '../../src/core/share.ts'
 
 export interface Visitor {
@@ -18,7 +18,7 @@ export interface Gate {
 }
 
 export function gate(limit: number): Gate {
-  const lines = makeLines<Visitor>()
+  const waiting = inTurns<Visitor>()
   const held = new Map<string, number>()
   let inside = 0
 
@@ -40,17 +40,17 @@ export function gate(limit: number): Gate {
   }
 
   function admit(): void {
-    for (let next = lines.nextOf(mayEnter); next !== undefined; next = lines.nextOf(mayEnter)) letIn(next)
+    for (let next = waiting.nextOf(mayEnter); next !== undefined; next = waiting.nextOf(mayEnter)) letIn(next)
   }
 
   return {
     enter(visitor) {
       if (mayEnter(visitor.workspace)) letIn(visitor)
-      else lines.add(visitor)
+      else waiting.add(visitor)
     },
-    forget: (visitor) => lines.remove(visitor),
+    forget: (visitor) => waiting.remove(visitor),
     leave(visitor) {
-      if (lines.isEmpty) return letOut(visitor)
+      if (waiting.size === 0) return letOut(visitor)
       // Whoever leaves gives its socket back in this very turn of the loop; the next one shall find it.
       setImmediate(() => {
         letOut(visitor)

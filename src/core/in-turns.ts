@@ -1,72 +1,94 @@
-/** Entries that wait, served in turns by tenant, and in order inside a tenant. Every operation costs the same at any size. */
-export interface InTurns<Entry> {
-  add(tenant: string, entry: Entry): void
-  /** The entry that comes next. It stays until `take`. */
-  peek(): Entry | undefined
-  /** Takes the entry that comes next; its tenant waits for its next turn behind all others. */
-  take(): Entry | undefined
-  size(): number
-  /** Takes all entries. */
-  clear(): Entry[]
+interface Waiting {
+  /** Null for what belongs to no workspace: all of that takes turns as one more workspace would. */
+  readonly workspace: string | null
 }
 
-interface Line<Entry> {
-  readonly tenant: string
-  entries: Entry[]
-  head: number
+/** What waits: the workspaces take turns, and inside a workspace first come is first served. */
+interface InTurns<Item> {
+  readonly size: number
+  add(item: Item): void
+  /** Answers whether the item waited. */
+  remove(item: Item): boolean
+  /** The item that comes next. It stays. */
+  peek(): Item | undefined
+  /** Takes out the first item in turn that may go, and puts its workspace behind the others. */
+  next(mayGo: (item: Item) => boolean): Item | undefined
+  /** The same where a workspace decides for all of its items, so that no line is searched. Default: all may go. */
+  nextOf(mayGo?: (workspace: string | null) => boolean): Item | undefined
+  /** Takes out all items. */
+  clear(): Item[]
 }
 
-export function inTurns<Entry>(): InTurns<Entry> {
-  /** Tenants with entries, in the order of their turns: the first comes next. */
-  const lines = new Map<string, Line<Entry>>()
-  let first: Line<Entry> | undefined
+/** The items of a workspace that wait, at least one. */
+interface Line<Item> {
+  readonly items: Set<Item>
+  /** Goes on behind `first`. A walk from the front of the set would pass all that was taken out there. */
+  readonly rest: Iterator<Item, undefined>
+  first: Item | undefined
+}
+
+export function inTurns<Item extends Waiting>(): InTurns<Item> {
+  /** By workspace, in the order of turns. */
+  const lines = new Map<string | null, Line<Item>>()
   let size = 0
 
-  function next(): Line<Entry> | undefined {
-    first ??= lines.values().next().value
-    return first
+  function remove(item: Item): boolean {
+    const line = lines.get(item.workspace)
+    if (line?.items.delete(item) !== true) return false
+    size--
+    if (line.items.size === 0) lines.delete(item.workspace)
+    else if (line.first === item) line.first = line.rest.next().value
+    return true
+  }
+
+  function takeOut(item: Item): Item {
+    const line = lines.get(item.workspace)! // the item waits in it
+    remove(item)
+    // With one workspace the order stays.
+    if (line.items.size > 0 && lines.size > 1) {
+      lines.delete(item.workspace)
+      lines.set(item.workspace, line)
+    }
+    return item
   }
 
   return {
-    add(tenant, entry) {
+    get size() {
+      return size
+    },
+    remove,
+    add(item) {
+      const line = lines.get(item.workspace)
       size++
-      const line = lines.get(tenant)
-      if (line === undefined) lines.set(tenant, { tenant, entries: [entry], head: 0 })
-      else line.entries.push(entry)
+      if (line === undefined) lines.set(item.workspace, lineOf(item))
+      else line.items.add(item)
     },
     peek() {
-      const line = next()
-      return line?.entries[line.head]
+      return lines.values().next().value?.first
     },
-    take() {
-      const line = next()
-      if (line === undefined) return undefined
-      const entry = line.entries[line.head++]
-      size--
-      if (line.head === line.entries.length) {
-        lines.delete(line.tenant)
-        first = undefined
-        return entry
-      }
-      // Cut now and then, not at every entry, so that taking stays cheap.
-      if (line.head >= 1024 && line.head * 2 > line.entries.length) {
-        line.entries = line.entries.slice(line.head)
-        line.head = 0
-      }
-      if (lines.size > 1) {
-        lines.delete(line.tenant)
-        lines.set(line.tenant, line)
-        first = undefined
-      }
-      return entry
+    next(mayGo) {
+      for (const line of lines.values()) for (const item of line.items) if (mayGo(item)) return takeOut(item)
+      return undefined
     },
-    size: () => size,
+    nextOf(mayGo = anyone) {
+      for (const [workspace, line] of lines) {
+        if (mayGo(workspace)) return takeOut(line.first!) // a line has at least one
+      }
+      return undefined
+    },
     clear() {
-      const left = [...lines.values()].flatMap(({ entries, head }) => entries.slice(head))
+      const left = [...lines.values()].flatMap(({ items }) => [...items])
       lines.clear()
-      first = undefined
       size = 0
       return left
     },
   }
 }
+
+function lineOf<Item>(item: Item): Line<Item> {
+  const items = new Set([item])
+  const rest = items.values()
+  return { items, rest, first: rest.next().value }
+}
+
+const anyone = (): boolean => true

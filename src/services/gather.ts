@@ -29,7 +29,7 @@ export interface Gatherer<Entry, Answer> {
 
 interface Waiting<Entry, Answer> {
   readonly entry: Entry
-  readonly tenant: string
+  readonly workspace: string
   readonly bytes: number
   /** Entries are numbered as they come. */
   readonly number: number
@@ -47,7 +47,7 @@ export function gatherer<Entry, Answer>(options: {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
   /** The workspace of an entry. */
-  tenantOf(entry: Entry): string
+  workspaceOf(entry: Entry): string
   clock: Clock
   gathers: boolean
   resends?: boolean
@@ -70,7 +70,7 @@ export function gatherer<Entry, Answer>(options: {
   function pump(): void {
     scheduled = false
     while (inFlight < mostInFlight && urgent > 0) void send(takeBatch())
-    if (inFlight === 0 && queue.size() === 0) {
+    if (inFlight === 0 && queue.size === 0) {
       const waking = idlers
       idlers = []
       for (const wake of waking) wake()
@@ -83,12 +83,12 @@ export function gatherer<Entry, Answer>(options: {
     for (let next = queue.peek(); next !== undefined && batch.length < mostEntries; next = queue.peek()) {
       bytes += next.bytes
       if (bytes > mostBytes && batch.length > 0) break
-      queue.take()
+      queue.nextOf()
       release(next)
       batch.push(next)
       if (next.number <= hurried) urgent--
     }
-    if (queue.size() === 0) {
+    if (queue.size === 0) {
       stopLingering?.()
       stopLingering = null
     }
@@ -96,12 +96,12 @@ export function gatherer<Entry, Answer>(options: {
   }
 
   /** Counts an entry as waiting, unless that is more than the share of its workspace. */
-  function mayWait(tenant: string, bytes: number): boolean {
-    const own = held.get(tenant)
-    const waiting = options.gathers ? queue.size() : inFlight
+  function mayWait(workspace: string, bytes: number): boolean {
+    const own = held.get(workspace)
+    const waiting = options.gathers ? queue.size : inFlight
     if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
     if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
-    if (own === undefined) held.set(tenant, { entries: 1, bytes })
+    if (own === undefined) held.set(workspace, { entries: 1, bytes })
     else {
       own.entries++
       own.bytes += bytes
@@ -110,17 +110,17 @@ export function gatherer<Entry, Answer>(options: {
     return true
   }
 
-  function release({ tenant, bytes }: Waiting<Entry, Answer>): void {
+  function release({ workspace, bytes }: Waiting<Entry, Answer>): void {
     waitingBytes -= bytes
-    const own = held.get(tenant)
+    const own = held.get(workspace)
     if (own === undefined) return
     own.bytes -= bytes
-    if (--own.entries === 0) held.delete(tenant)
+    if (--own.entries === 0) held.delete(workspace)
   }
 
   function hurryAll(): void {
     hurried = numbers
-    urgent = queue.size()
+    urgent = queue.size
   }
 
   function hurry(): void {
@@ -155,19 +155,19 @@ export function gatherer<Entry, Answer>(options: {
 
   return {
     add(entry, { lingers = false } = {}) {
-      const tenant = options.tenantOf(entry)
+      const workspace = options.workspaceOf(entry)
       const bytes = options.bytesOf(entry)
-      if (!mayWait(tenant, bytes)) {
+      if (!mayWait(workspace, bytes)) {
         options.onOverload?.()
         return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
       }
       return new Promise((resolve, reject) => {
-        const waiting = { entry, tenant, bytes, number: ++numbers, resolve, reject }
+        const waiting = { entry, workspace, bytes, number: ++numbers, resolve, reject }
         if (!options.gathers) {
           void send([waiting])
           return
         }
-        queue.add(tenant, waiting)
+        queue.add(waiting)
         if (lingers) {
           stopLingering ??= alarm(options.clock, lingerMs, hurry)
           return
@@ -194,9 +194,9 @@ export function gatherer<Entry, Answer>(options: {
     },
     async idle() {
       hurry()
-      if (inFlight > 0 || queue.size() > 0) await new Promise<void>((resolve) => idlers.push(resolve))
+      if (inFlight > 0 || queue.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
     },
-    waiting: () => queue.size(),
+    waiting: () => queue.size,
   }
 }
 

@@ -51,7 +51,7 @@ export function ingestService(ctx: Context): Ingest {
   const options = {
     flush,
     bytesOf: ({ event }: IngestEntry) => event.data.length,
-    tenantOf: ({ workspaceId }: IngestEntry) => workspaceId,
+    workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
     clock: ctx.clock,
     gathers: ctx.gathers,
     resends: ctx.resends,

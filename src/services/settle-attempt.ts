@@ -20,7 +20,7 @@ export class AttemptSettler {
     this.#settlements = gatherer({
       flush: (batch) => this.#flush(batch),
       bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
-      tenantOf: ({ workspaceId }) => workspaceId,
+      workspaceOf: ({ workspaceId }) => workspaceId,
       clock: ctx.clock,
       gathers: ctx.gathers,
       resends: ctx.resends,

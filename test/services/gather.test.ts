@@ -5,7 +5,7 @@ import { gatherer } from '../../src/services/gather.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A gatherer whose flushes are answered by hand. */
-function byHand(options: { gathers?: boolean; bytes?: number; tenantOf?: (n: number) => string } = {}) {
+function byHand(options: { gathers?: boolean; bytes?: number; workspaceOf?: (n: number) => string } = {}) {
   const clock = fakeClock()
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
   const gatherOf = gatherer<number, string>({
@@ -14,7 +14,7 @@ function byHand(options: { gathers?: boolean; bytes?: number; tenantOf?: (n: num
         flushes.push({ batch, answer: () => resolve(batch.map((n) => `answer ${n}`)), fail: reject })
       }),
     bytesOf: () => options.bytes ?? 1,
-    tenantOf: options.tenantOf ?? (() => 'w'),
+    workspaceOf: options.workspaceOf ?? (() => 'w'),
     clock,
     gathers: options.gathers ?? true,
   })
@@ -147,7 +147,7 @@ describe('a gatherer', () => {
   })
 
   test('takes one entry of each workspace, then the second of each: nobody waits behind thousands of another', async () => {
-    const { flushes, gatherOf } = byHand({ tenantOf: (n) => (n < 5000 ? 'greedy' : `quiet ${n % 2}`) })
+    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => (n < 5000 ? 'greedy' : `quiet ${n % 2}`) })
     const greedy = Array.from({ length: 5000 }, (_, n) => gatherOf.add(n))
     await turn()
     const quiet = [5001, 5002, 5003, 5004, 5006].map((n) => gatherOf.add(n))
@@ -165,7 +165,7 @@ describe('a gatherer', () => {
   })
 
   test('turns go on from batch to batch, however many workspaces wait', async () => {
-    const { flushes, gatherOf } = byHand({ tenantOf: (n) => `w${n % 700}` })
+    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => `w${n % 700}` })
     for (let n = 0; n < 3500; n++) void gatherOf.add(n)
     await turn()
     flushes[0]!.answer()
@@ -175,7 +175,7 @@ describe('a gatherer', () => {
   })
 
   test('a workspace may fill three quarters of the room, and another one finds room at once', async () => {
-    const { flushes, gatherOf } = byHand({ tenantOf: (n) => (n < 20_000 ? 'greedy' : 'quiet') })
+    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => (n < 20_000 ? 'greedy' : 'quiet') })
     const refused: number[] = []
     for (let n = 0; n < 9000; n++) gatherOf.add(n).catch(() => refused.push(n))
     await turn()

@@ -152,7 +152,7 @@ test('entries that wait to be gathered are bounded in bytes, and counted down as
       return batch
     },
     bytesOf: (size) => size,
-    tenantOf: (size) => (size === 31 * mib ? 'other' : 'w'),
+    workspaceOf: (size) => (size === 31 * mib ? 'other' : 'w'),
     clock,
     gathers: true,
   })

@@ -1,5 +1,5 @@
 import type { Thread } from '../../contracts/platform.ts'
-import { makeLines } from '../../core/lines.ts'
+import { inTurns } from '../../core/in-turns.ts'
 import { type Tenant, tenantShares } from '../../core/tenants.ts'
 import { type Crew, makeCrew } from './crew.ts'
 import { makeTrust } from './trust.ts'
@@ -64,7 +64,7 @@ export function makePool(
   const trusted = makeCrew(() => start(false), size)
   const doubtful = makeCrew(() => start(true), 1)
   const places = tenantShares(total)
-  const lines = makeLines<Waiting>()
+  const lines = inTurns<Waiting>()
   const trust = makeTrust(now)
 
   const isTrusted = ({ script, workspace }: Waiting) => trust.isTrusted(script, workspace)
