@@ -29,39 +29,35 @@ export type {
 } from './contracts/platform.ts'
 export type {
   Bounds,
-  AttemptQuery,
-  Attempts,
-  BoundStorage,
   Change,
   Collection,
   ConfigPlan,
   Configuration,
-  Delivery,
-  Enqueueing,
-  EventQuery,
-  Events,
-  IngestAnswer,
-  IngestEntry,
   Inserted,
-  ListQuery,
-  NewAttempt,
   OwnedQuery,
-  Page,
   PluginQuery,
   Route,
-  Settled,
-  Settlement,
-  Storage,
   Stored,
-  StoredAttempt,
-  StoredRequest,
-  StoredStatus,
-  TimeRange,
-  Undelivered,
   Updated,
   Violation,
   Workspaces,
-} from './contracts/storage.ts'
+} from './contracts/storage/configuration.ts'
+export type {
+  AttemptQuery,
+  Attempts,
+  Delivery,
+  Enqueueing,
+  NewAttempt,
+  Settled,
+  Settlement,
+  StoredAttempt,
+  StoredRequest,
+  StoredStatus,
+  Undelivered,
+} from './contracts/storage/attempts.ts'
+export type { BoundStorage, Storage } from './contracts/storage.ts'
+export type { EventQuery, Events, IngestAnswer, IngestEntry } from './contracts/storage/events.ts'
+export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
 export type {
   AdminOptions,
   Authorize,

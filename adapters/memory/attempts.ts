@@ -8,7 +8,7 @@ import type {
   Settlement,
   StoredAttempt,
   Undelivered,
-} from '../../src/contracts/storage.ts'
+} from '../../src/contracts/storage/attempts.ts'
 import { endedAttempt } from '../../src/core/attempt.ts'
 import { applyPlan, planFor } from './configuration.ts'
 import { inRange, pageOf } from './page.ts'

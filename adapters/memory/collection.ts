@@ -1,4 +1,4 @@
-import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage.ts'
+import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { applyPlan, type Kind, planFor, type Rows } from './configuration.ts'
 import { isListed, pageOf } from './page.ts'
 import { type Access, type Kept, type Room, roomOf, type State } from './state.ts'

@@ -1,4 +1,5 @@
-import type { Bounds, ConfigPlan, Route, Storage, Violation } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan, Route, Violation } from '../../src/contracts/storage/configuration.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import { countsAfter, fullViolation } from '../../src/core/capacity.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'

@@ -1,4 +1,4 @@
-import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
+import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange, pageOf } from './page.ts'
 import { addEvent, evict, isTimed } from './rows.ts'

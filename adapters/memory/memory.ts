@@ -1,4 +1,5 @@
-import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
+import type { BoundStorage, Storage } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { systemClock } from '../../src/clock.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { memoryAttempts } from './attempts.ts'

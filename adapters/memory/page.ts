@@ -1,4 +1,4 @@
-import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage.ts'
+import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage/list.ts'
 import { ascending, descending, type Sorted } from './sorted.ts'
 
 type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'>

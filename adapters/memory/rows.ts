@@ -1,4 +1,5 @@
-import type { IngestEntry, NewAttempt, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { IngestEntry } from '../../src/contracts/storage/events.ts'
+import type { NewAttempt, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'

@@ -1,6 +1,7 @@
 import type { Message } from '../../src/contracts/inbox.ts'
 import type { Job } from '../../src/contracts/queue.ts'
-import type { Change, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
+import type { StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'

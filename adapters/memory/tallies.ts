@@ -1,4 +1,4 @@
-import type { Settlement } from '../../src/contracts/storage.ts'
+import type { Settlement } from '../../src/contracts/storage/attempts.ts'
 import { roomOf, type State } from './state.ts'
 
 const minuteMs = 60_000

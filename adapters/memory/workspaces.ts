@@ -1,4 +1,4 @@
-import type { Violation, Workspaces } from '../../src/contracts/storage.ts'
+import type { Violation, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { forget } from './configuration.ts'
 import { isListed, pageOf } from './page.ts'

@@ -1,4 +1,10 @@
-import type { AttemptQuery, Attempts, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage.ts'
+import type {
+  AttemptQuery,
+  Attempts,
+  NewAttempt,
+  StoredAttempt,
+  StoredStatus,
+} from '../../src/contracts/storage/attempts.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'

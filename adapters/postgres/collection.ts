@@ -1,4 +1,4 @@
-import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage.ts'
+import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage/configuration.ts'
 import { type Database, number } from './database.ts'
 import { named, pageOf, equals } from './page.ts'
 import type { ChangeRow } from './side-by-side.ts'

@@ -1,4 +1,5 @@
-import type { Configuration, Route, Storage, Stored } from '../../src/contracts/storage.ts'
+import type { Configuration, Route, Stored } from '../../src/contracts/storage/configuration.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import type { Source } from '../../src/schema/source.ts'
 import { type Database, number } from './database.ts'
 import { change } from './plan.ts'

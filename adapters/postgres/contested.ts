@@ -1,4 +1,4 @@
-import type { IngestEntry } from '../../src/contracts/storage.ts'
+import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from './sql.ts'
 

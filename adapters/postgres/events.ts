@@ -1,4 +1,4 @@
-import type { Events } from '../../src/contracts/storage.ts'
+import type { Events } from '../../src/contracts/storage/events.ts'
 import type { Database } from './database.ts'
 import { ingest } from './ingest.ts'
 import { equals, pageOf, within } from './page.ts'

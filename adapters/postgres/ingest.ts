@@ -1,4 +1,5 @@
-import type { Enqueueing, IngestAnswer, IngestEntry } from '../../src/contracts/storage.ts'
+import type { Enqueueing } from '../../src/contracts/storage/attempts.ts'
+import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { isStorableJson } from '../../src/schema/leaf.ts'

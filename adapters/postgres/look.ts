@@ -1,4 +1,4 @@
-import type { Bounds, ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
 import { type Key, keysOf, keyText, type Seen, type SeenRow } from './rules.ts'

@@ -1,4 +1,4 @@
-import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage.ts'
+import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage/list.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, numberOrNull } from './database.ts'
 import { all, nothing, raw, type Sql, sql } from './sql.ts'

@@ -1,4 +1,4 @@
-import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
 import { look } from './look.ts'

@@ -1,4 +1,4 @@
-import type { ConfigPlan } from '../../src/contracts/storage.ts'
+import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Database } from './database.ts'
 import { kinds } from './rows.ts'
 import { routesOf } from './rules.ts'

@@ -1,4 +1,4 @@
-import type { Bounds, ConfigPlan } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'

@@ -1,4 +1,4 @@
-import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import { countsAfter, fullViolation } from '../../src/core/capacity.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Source } from '../../src/schema/source.ts'

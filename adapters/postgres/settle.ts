@@ -1,4 +1,4 @@
-import type { Settled, Settlement } from '../../src/contracts/storage.ts'
+import type { Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
 import type { Row } from './clients.ts'
 import { type Database, json } from './database.ts'
 import { isRefusal } from './errors.ts'

@@ -1,4 +1,4 @@
-import type { ConfigPlan, Violation } from '../../src/contracts/storage.ts'
+import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Database } from './database.ts'
 import { isRefusal, lateError } from './errors.ts'
 import { look } from './look.ts'

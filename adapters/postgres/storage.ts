@@ -1,4 +1,5 @@
-import type { BoundStorage, Change, Storage } from '../../src/contracts/storage.ts'
+import type { BoundStorage, Storage } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'

@@ -1,4 +1,4 @@
-import type { Change } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { type Database, json } from './database.ts'
 import { letExit } from './timers.ts'
 import { nothing, type Sql, sql } from './sql.ts'

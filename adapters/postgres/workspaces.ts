@@ -1,4 +1,4 @@
-import type { Stored, Workspaces } from '../../src/contracts/storage.ts'
+import type { Stored, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { type Database, json, number } from './database.ts'
 import { isRace } from './errors.ts'

@@ -8,7 +8,7 @@ import type {
   StoredAttempt,
   StoredStatus,
   Undelivered,
-} from '../../src/contracts/storage.ts'
+} from '../../src/contracts/storage/attempts.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { roomOf } from './collection.ts'

@@ -1,4 +1,4 @@
-import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage.ts'
+import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
 import { type Listing, listing, pageOf } from './page.ts'

@@ -1,4 +1,5 @@
-import type { Route, Storage } from '../../src/contracts/storage.ts'
+import type { Route } from '../../src/contracts/storage/configuration.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'

@@ -1,4 +1,5 @@
-import type { EventQuery, Events, IngestAnswer, IngestEntry, NewAttempt } from '../../src/contracts/storage.ts'
+import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
+import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'

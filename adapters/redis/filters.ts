@@ -1,11 +1,7 @@
-import type {
-  AttemptQuery,
-  EventQuery,
-  ListQuery,
-  NewAttempt,
-  PluginQuery,
-  TimeRange,
-} from '../../src/contracts/storage.ts'
+import type { AttemptQuery, NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { EventQuery } from '../../src/contracts/storage/events.ts'
+import type { ListQuery, TimeRange } from '../../src/contracts/storage/list.ts'
+import type { PluginQuery } from '../../src/contracts/storage/configuration.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 

@@ -1,5 +1,6 @@
 import type { EnginePart } from '../../src/contracts/engine.ts'
-import type { Change, Storage } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
 import { connect, type RedisClient } from './client.ts'

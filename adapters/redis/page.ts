@@ -1,4 +1,4 @@
-import type { ListQuery, Page } from '../../src/contracts/storage.ts'
+import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
 import type { Connection } from './client.ts'
 import { eventFunctions } from './event-script.ts'
 import type { Condition } from './filters.ts'

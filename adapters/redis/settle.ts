@@ -1,4 +1,4 @@
-import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage.ts'
+import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'

@@ -1,4 +1,4 @@
-import type { Attempts } from '../../src/contracts/storage.ts'
+import type { Attempts } from '../../src/contracts/storage/attempts.ts'
 import type { Connection } from './client.ts'
 
 type Tally = Awaited<ReturnType<Attempts['tallies']>>[number]

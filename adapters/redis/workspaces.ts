@@ -1,4 +1,4 @@
-import type { Violation, Workspaces } from '../../src/contracts/storage.ts'
+import type { Violation, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'

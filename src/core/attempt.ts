@@ -1,4 +1,4 @@
-import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage.ts'
+import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage/attempts.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import { queuedWithinMs } from './schedule.ts'
 import type { Compatible } from './webhookx.ts'

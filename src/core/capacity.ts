@@ -1,4 +1,4 @@
-import type { Bounds, ConfigPlan, Violation } from '../contracts/storage.ts'
+import type { Bounds, ConfigPlan, Violation } from '../contracts/storage/configuration.ts'
 
 const kinds = ['endpoints', 'sources', 'plugins'] as const
 type Kind = (typeof kinds)[number]

@@ -1,4 +1,4 @@
-import type { ConfigPlan, Configuration, Violation } from '../contracts/storage.ts'
+import type { ConfigPlan, Configuration, Violation } from '../contracts/storage/configuration.ts'
 import { isPlainObject } from '../schema/leaf.ts'
 import type { SyncCounts, SyncReport } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'

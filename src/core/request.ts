@@ -1,4 +1,4 @@
-import type { NewAttempt } from '../contracts/storage.ts'
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { Outbound } from '../contracts/plugin.ts'
 import { type Endpoint, headerProblem } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'

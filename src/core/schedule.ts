@@ -1,4 +1,4 @@
-import type { NewAttempt } from '../contracts/storage.ts'
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 
 /** An open attempt that falls due within this time is shown as QUEUED, a later one as INIT. */

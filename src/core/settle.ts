@@ -1,5 +1,5 @@
 import type { Claim } from '../contracts/queue.ts'
-import type { NewAttempt, Settlement, StoredRequest } from '../contracts/storage.ts'
+import type { NewAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
 import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { retryAfter } from './retry-after.ts'

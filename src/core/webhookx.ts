@@ -1,4 +1,4 @@
-import type { NewAttempt } from '../contracts/storage.ts'
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { FieldError, FieldErrors } from '../errors.ts'
 import { isPlainObject } from '../schema/leaf.ts'
 import type { Source } from '../schema/source.ts'

@@ -1,7 +1,7 @@
 import type { CompiledConfiguration, Context, ReadyPlugin } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
 import type { Inbound, InboundContext } from '../contracts/plugin.ts'
-import type { Route } from '../contracts/storage.ts'
+import type { Route } from '../contracts/storage/configuration.ts'
 import { recordText } from '../core/capture.ts'
 import { parseJson, sliceProperty } from '../core/json-slice.ts'
 import { oneLine } from '../core/one-line.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Settlement } from '../contracts/storage.ts'
+import type { Settlement } from '../contracts/storage/attempts.ts'
 import { endedAttempt } from '../core/attempt.ts'
 import type { Attempt } from '../schema/attempt.ts'
 

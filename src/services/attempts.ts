@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import type { AttemptQuery, TimeRange } from '../contracts/storage.ts'
+import type { AttemptQuery } from '../contracts/storage/attempts.ts'
+import type { TimeRange } from '../contracts/storage/list.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { recordText } from '../core/capture.ts'
 import { queuedWithinMs } from '../core/schedule.ts'

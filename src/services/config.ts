@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage.ts'
+import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage/configuration.ts'
 import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { recordText } from '../core/capture.ts'
 import { planConfig, routeKeys } from '../core/config-plan.ts'

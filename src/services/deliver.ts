@@ -1,6 +1,6 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
-import type { Delivery } from '../contracts/storage.ts'
+import type { Delivery } from '../contracts/storage/attempts.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { type Ended, type Outcome, settle } from '../core/settle.ts'
 import type { FinalStatus } from '../schema/attempt.ts'

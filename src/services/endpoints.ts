@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Bounds, Inserted } from '../contracts/storage.ts'
+import type { Bounds, Inserted } from '../contracts/storage/configuration.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
 import { listParameters } from '../schema/page.ts'

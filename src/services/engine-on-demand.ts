@@ -2,15 +2,11 @@ import type { EnginePart } from '../contracts/engine.ts'
 import type { Inbox } from '../contracts/inbox.ts'
 import type { Limiter } from '../contracts/limiter.ts'
 import type { Queue } from '../contracts/queue.ts'
-import type {
-  Attempts,
-  BoundStorage,
-  Collection,
-  Events,
-  ListQuery,
-  Storage,
-  Workspaces,
-} from '../contracts/storage.ts'
+import type { Attempts } from '../contracts/storage/attempts.ts'
+import type { BoundStorage, Storage } from '../contracts/storage.ts'
+import type { Collection, Workspaces } from '../contracts/storage/configuration.ts'
+import type { Events } from '../contracts/storage/events.ts'
+import type { ListQuery } from '../contracts/storage/list.ts'
 
 /** What an engine that is loaded on demand has: everything, but nothing to verify, to ping or to warn of. */
 type Engine = Omit<Storage, 'verify' | keyof EnginePart> &

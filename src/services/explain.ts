@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { StoredAttempt } from '../contracts/storage.ts'
+import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { matches } from '../core/match.ts'
 import { notFound } from '../errors.ts'

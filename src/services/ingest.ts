@@ -1,6 +1,7 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Job } from '../contracts/queue.ts'
-import type { IngestAnswer, IngestEntry, NewAttempt } from '../contracts/storage.ts'
+import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'

@@ -1,4 +1,7 @@
-import type { AttemptQuery, EventQuery, ListQuery, Page, PluginQuery, TimeRange } from '../contracts/storage.ts'
+import type { AttemptQuery } from '../contracts/storage/attempts.ts'
+import type { EventQuery } from '../contracts/storage/events.ts'
+import type { ListQuery, Page, TimeRange } from '../contracts/storage/list.ts'
+import type { PluginQuery } from '../contracts/storage/configuration.ts'
 import { neighbours, queryPairs } from '../core/cursor.ts'
 import { invalid, PosthornError } from '../errors.ts'
 import type { AttemptStatus } from '../schema/attempt.ts'

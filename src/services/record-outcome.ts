@@ -1,6 +1,6 @@
 import type { Reply } from '../contracts/http-client.ts'
 import type { Outbound } from '../contracts/plugin.ts'
-import type { StoredRequest } from '../contracts/storage.ts'
+import type { StoredRequest } from '../contracts/storage/attempts.ts'
 import { recordFields, recordText } from '../core/capture.ts'
 import type { Outcome } from '../core/settle.ts'
 import { canonicalHeaders, type Compatible } from '../core/webhookx.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import type { Context } from '../context.ts'
-import type { TimeRange } from '../contracts/storage.ts'
+import type { TimeRange } from '../contracts/storage/list.ts'
 import { manual } from '../core/schedule.ts'
 import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/leaf.ts'
 import { parse } from '../schema/parse.ts'

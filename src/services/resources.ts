@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Awaitable } from '../contracts/plugin.ts'
-import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage.ts'
+import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage/configuration.ts'
 import { merge } from '../core/merge.ts'
 import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'

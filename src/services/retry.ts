@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { NewAttempt, StoredAttempt } from '../contracts/storage.ts'
+import type { NewAttempt, StoredAttempt } from '../contracts/storage/attempts.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
-import type { Route, Storage } from '../contracts/storage.ts'
+import type { Route } from '../contracts/storage/configuration.ts'
+import type { Storage } from '../contracts/storage.ts'
 
 const reloadEveryMs = 1000
 

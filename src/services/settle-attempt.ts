@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
-import type { Settled, Settlement } from '../contracts/storage.ts'
+import type { Settled, Settlement } from '../contracts/storage/attempts.ts'
 import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Violation } from '../contracts/storage.ts'
+import type { Violation } from '../contracts/storage/configuration.ts'
 import { PosthornError } from '../errors.ts'
 import { violationError } from './workspaces.ts'
 

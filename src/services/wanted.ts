@@ -1,7 +1,7 @@
 import type * as v from 'valibot'
 
 import type { Context } from '../context.ts'
-import type { Configuration } from '../contracts/storage.ts'
+import type { Configuration } from '../contracts/storage/configuration.ts'
 import {
   identify,
   type Wanted,

@@ -1,4 +1,6 @@
-import type { Change, Collection, ListQuery, Storage } from '../contracts/storage.ts'
+import type { Change, Collection } from '../contracts/storage/configuration.ts'
+import type { ListQuery } from '../contracts/storage/list.ts'
+import type { Storage } from '../contracts/storage.ts'
 
 /** The same storage, telling of each write of configuration once it is done, so that this process obeys it with its answer. */
 export function watched(storage: Storage, changed: (change: Change) => void): Storage {

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Page, TimeRange } from '../contracts/storage.ts'
+import type { Page, TimeRange } from '../contracts/storage/list.ts'
 import { merge } from '../core/merge.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'

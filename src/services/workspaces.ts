@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Bounds, Violation } from '../contracts/storage.ts'
+import type { Bounds, Violation } from '../contracts/storage/configuration.ts'
 import { foreignKeyViolation, PosthornError, uniqueViolation } from '../errors.ts'
 import { maxPatterns } from '../schema/endpoint.ts'
 import { isStorableText, textRule } from '../schema/leaf.ts'

@@ -1,4 +1,6 @@
-import type { NewAttempt, Page, Storage } from '../contracts/storage.ts'
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { Page } from '../contracts/storage/list.ts'
+import type { Storage } from '../contracts/storage.ts'
 import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { attempt, endpoint, entry, event, plugin, settlement, source, start, workspace } from './storage/rows.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Change } from '../contracts/storage.ts'
+import type { Change } from '../contracts/storage/configuration.ts'
 import { PosthornError } from '../errors.ts'
 import type { Background } from '../services/background.ts'
 import type { Deliver } from '../services/deliver.ts'

@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
-import type { Change } from '../../src/contracts/storage.ts'
+import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { clientOf } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'

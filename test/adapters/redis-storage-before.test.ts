@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import type { Bounds } from '../../src/contracts/storage.ts'
+import type { Bounds } from '../../src/contracts/storage/configuration.ts'
 import { random } from '../../src/testing/random.ts'
 import {
   attempt,

@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
-import type { IngestEntry, NewAttempt, Settlement, StoredStatus } from '../../src/contracts/storage.ts'
+import type { IngestEntry } from '../../src/contracts/storage/events.ts'
+import type { NewAttempt, Settlement, StoredStatus } from '../../src/contracts/storage/attempts.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { random } from '../../src/testing/random.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import type { Configuration } from '../../src/contracts/storage.ts'
+import type { Configuration } from '../../src/contracts/storage/configuration.ts'
 import { identify, planConfig, type WantedConfiguration } from '../../src/core/config-plan.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import { endpointRow } from '../support/rows.ts'

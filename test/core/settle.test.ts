@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import type { StoredRequest } from '../../src/contracts/storage.ts'
+import type { StoredRequest } from '../../src/contracts/storage/attempts.ts'
 import { type Outcome, settle } from '../../src/core/settle.ts'
 import { attemptRow, endpointRow } from '../support/rows.ts'
 

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Pool } from 'pg'
 
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
-import type { Settlement } from '../../src/contracts/storage.ts'
+import type { Settlement } from '../../src/contracts/storage/attempts.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { freshSchema, ownPostgres } from '../support/postgres.ts'
 import { seconds } from './report.ts'

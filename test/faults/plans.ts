@@ -2,7 +2,8 @@ import type { Pool } from 'pg'
 
 import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
-import type { AttemptQuery, EventQuery } from '../../src/contracts/storage.ts'
+import type { AttemptQuery } from '../../src/contracts/storage/attempts.ts'
+import type { EventQuery } from '../../src/contracts/storage/events.ts'
 import { attempt, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 

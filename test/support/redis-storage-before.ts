@@ -2,16 +2,9 @@
  * The storage on Redis of the version before no id could make the key of another row, and the writes of configuration of the
  * version before patterns were counted: their scripts, word for word, for tests of both versions side by side on one store.
  */
-import type {
-  Delivery,
-  Enqueueing,
-  IngestAnswer,
-  IngestEntry,
-  NewAttempt,
-  Settled,
-  Settlement,
-  Storage,
-} from '../../src/contracts/storage.ts'
+import type { Delivery, Enqueueing, NewAttempt, Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
+import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'

@@ -1,4 +1,4 @@
-import type { NewAttempt } from '../../src/contracts/storage.ts'
+import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 

@@ -1,12 +1,7 @@
 import type { Claim } from '../../src/contracts/queue.ts'
-import type {
-  AttemptQuery,
-  ListQuery,
-  NewAttempt,
-  Settlement,
-  Storage,
-  TimeRange,
-} from '../../src/contracts/storage.ts'
+import type { AttemptQuery, NewAttempt, Settlement } from '../../src/contracts/storage/attempts.ts'
+import type { ListQuery, TimeRange } from '../../src/contracts/storage/list.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import { random, type Random } from '../../src/testing/random.ts'
 import * as rows from '../../src/testing/storage/rows.ts'
 

@@ -1,4 +1,4 @@
-import type { StoredAttempt } from '../../contracts/storage.ts'
+import type { StoredAttempt } from '../../contracts/storage/attempts.ts'
 import type { Endpoint } from '../../schema/endpoint.ts'
 
 /** One request that a receiver of the simulation saw. */

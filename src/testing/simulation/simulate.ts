@@ -1,6 +1,7 @@
 import { memory } from '../../../adapters/memory/index.ts'
 import type { Queue } from '../../contracts/queue.ts'
-import type { Storage, StoredAttempt } from '../../contracts/storage.ts'
+import type { Storage } from '../../contracts/storage.ts'
+import type { StoredAttempt } from '../../contracts/storage/attempts.ts'
 import { portablePlatform } from '../../portable.ts'
 import { makePosthorn } from '../../posthorn.ts'
 import { fakeClock } from '../fake-clock.ts'

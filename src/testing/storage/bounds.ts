@@ -1,4 +1,5 @@
-import type { Bounds, ConfigPlan, Storage } from '../../contracts/storage.ts'
+import type { Bounds, ConfigPlan } from '../../contracts/storage/configuration.ts'
+import type { Storage } from '../../contracts/storage.ts'
 import { equal } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
 import { endpoint, made, plugin, revisionOf, source } from './rows.ts'

@@ -1,4 +1,5 @@
-import type { IngestAnswer, Storage } from '../../contracts/storage.ts'
+import type { IngestAnswer } from '../../contracts/storage/events.ts'
+import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
 import { attempt, claimAll, endpoint, entry, event, everything, filled, ids, made, revisionOf, start } from './rows.ts'

@@ -1,4 +1,6 @@
-import type { IngestEntry, Settlement, Storage } from '../../contracts/storage.ts'
+import type { IngestEntry } from '../../contracts/storage/events.ts'
+import type { Settlement } from '../../contracts/storage/attempts.ts'
+import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
 import { attempt, entry, event, everything, filled, ids, made, revisionOf, settlement, start } from './rows.ts'

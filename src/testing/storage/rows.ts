@@ -1,5 +1,7 @@
 import type { Claim } from '../../contracts/queue.ts'
-import type { AttemptQuery, IngestEntry, NewAttempt, Settlement, Storage } from '../../contracts/storage.ts'
+import type { AttemptQuery, NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
+import type { IngestEntry } from '../../contracts/storage/events.ts'
+import type { Storage } from '../../contracts/storage.ts'
 import type { Endpoint } from '../../schema/endpoint.ts'
 import type { StoredEvent } from '../../schema/event.ts'
 import type { Plugin } from '../../schema/plugin.ts'

@@ -1,4 +1,5 @@
-import type { Change, Storage } from '../../contracts/storage.ts'
+import type { Change } from '../../contracts/storage/configuration.ts'
+import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
 import { attempt, endpoint, event, everything, filled, ids, made, settlement, start } from './rows.ts'

@@ -1,0 +1,143 @@
+import type {
+  AttemptErrorCode,
+  AttemptRequest,
+  AttemptResponse,
+  FinalStatus,
+  TriggerMode,
+} from '../../schema/attempt.ts'
+import type { StoredEvent } from '../../schema/event.ts'
+import type { Claim, Job } from '../queue.ts'
+import type { ListQuery, Page, TimeRange } from './list.ts'
+
+export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
+  readonly attempted_at?: TimeRange
+  readonly event_id?: string
+  readonly endpoint_id?: string
+  readonly status?: StoredStatus
+  readonly scheduled_at?: TimeRange
+  /** For attempts that were asked for by hand, in place of `scheduled_at`: null leaves them out. */
+  readonly scheduled_at_by_hand?: TimeRange | null
+}
+
+/** An attempt to be made. */
+export interface NewAttempt {
+  readonly id: string
+  readonly event_id: string
+  readonly endpoint_id: string
+  readonly attempt_number: number
+  readonly scheduled_at: number
+  readonly trigger_mode: TriggerMode
+  readonly created_at: number
+}
+
+/** OPEN is shown as INIT or QUEUED, by its due time at the moment of asking. */
+export type StoredStatus = 'OPEN' | FinalStatus
+
+/** What was sent. `fromEvent`: the body is the event's data, which is not stored again, and `body` is null. */
+export interface StoredRequest extends AttemptRequest {
+  readonly fromEvent: boolean
+}
+
+/** In lists `headers` and `body` of request and response are null. */
+export interface StoredAttempt extends NewAttempt {
+  readonly status: StoredStatus
+  readonly attempted_at: number | null
+  readonly exhausted: boolean
+  readonly error_code: AttemptErrorCode | null
+  readonly error_message: string | null
+  readonly request: StoredRequest | null
+  readonly response: AttemptResponse | null
+  readonly updated_at: number
+}
+
+/** What becomes of the jobs of new attempts. */
+export interface Enqueueing {
+  /** Write them to the engine's own queue in the same step. */
+  readonly enqueue: boolean
+}
+
+/** What is needed to make an open attempt. `event` is null when it was purged; `revision` is the workspace's of now. */
+export interface Delivery {
+  readonly workspaceId: string
+  readonly revision: number
+  readonly attempt: NewAttempt
+  readonly event: StoredEvent | null
+  /** What was kept with the event; missing when nothing was. */
+  readonly trace?: string
+}
+
+/** The end of an attempt and all that follows from it, written together. */
+export interface Settlement {
+  readonly workspaceId: string
+  readonly attempt: NewAttempt
+  readonly status: FinalStatus
+  readonly attempted_at: number | null
+  readonly exhausted: boolean
+  readonly error_code: AttemptErrorCode | null
+  readonly error_message: string | null
+  readonly request: StoredRequest | null
+  readonly response: AttemptResponse | null
+  readonly settled_at: number
+  /** The follow-up. */
+  readonly next: NewAttempt | null
+  /** Disables the endpoint if its url, as it is configured, is still this one (410 Gone). */
+  readonly disable: { readonly url: string } | null
+  /** Counts the outcome in the endpoint's tally of the minute, for the circuit breaker. */
+  readonly tally: boolean
+  /** The hold on the job, completed in the same step where the queue is the engine's own. */
+  readonly claim: Claim | null
+}
+
+/**
+ * `settled`: the attempt was closed by this very settlement, now or by an earlier call whose answer was lost. Two
+ * settlements of one attempt are the same when they have the same follow-up, or both have none, and agree in `status`,
+ * `attempted_at` and `settled_at`: another one comes from another hold, which begins after this one lapsed. False when the
+ * attempt was closed otherwise, or is not there: then nothing was written but the completion of the claim. Of two
+ * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint. `refused`: why
+ * the engine refused this settlement alone; then neither of the two is true, and the claim is not completed.
+ */
+export interface Settled {
+  readonly settled: boolean
+  readonly disabled: boolean
+  readonly refused?: unknown
+}
+
+export interface Undelivered {
+  readonly attemptId: string
+  readonly event_id: string
+  readonly endpoint_id: string
+}
+
+export interface Attempts {
+  /** What deliver needs of each open attempt, in one read; closed and unknown ones are left out. */
+  load(ids: readonly string[]): Promise<readonly Delivery[]>
+  /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
+  settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
+  /** Adds attempts to events of the workspace; those whose id is there already, or whose event is not, are left out. Answers which are there now. */
+  add(workspaceId: string, attempts: readonly NewAttempt[], options: Enqueueing): Promise<readonly boolean[]>
+  get(workspaceId: string, id: string): Promise<StoredAttempt | null>
+  list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
+  /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
+  overdue(options: {
+    before: number
+    after: readonly [dueAt: number, id: string] | null
+    limit: number
+  }): Promise<readonly Job[]>
+  /**
+   * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED that are the newest of
+   * their event and endpoint, in id order after `after`. Times bound the attempt's created_at.
+   */
+  undelivered(
+    workspaceId: string,
+    query: {
+      readonly status?: 'FAILED' | 'CANCELED'
+      readonly event_types?: readonly string[]
+      readonly endpoint_id?: string
+      readonly created_at?: TimeRange
+      readonly after: string | null
+      readonly limit: number
+    },
+  ): Promise<readonly Undelivered[]>
+  /** Outcomes counted by `tally` since that time, whole minutes, per endpoint. */
+  tallies(since: number): Promise<readonly { workspaceId: string; endpointId: string; total: number; failed: number }[]>
+}

@@ -1,0 +1,50 @@
+import type { StoredEvent } from '../../schema/event.ts'
+import type { Enqueueing, NewAttempt } from './attempts.ts'
+import type { ListQuery, Page, TimeRange } from './list.ts'
+
+export interface EventQuery extends Omit<ListQuery, 'name' | 'metadata'> {
+  readonly ingested_at?: TimeRange
+  readonly event_type?: string
+  readonly unique_id?: string
+  /** The page ends after the row with which its data reaches this many bytes, and has at least one row. */
+  readonly maxBytes: number
+}
+
+export interface IngestEntry {
+  readonly workspaceId: string
+  /** The workspace's revision by which `attempts` were matched. */
+  readonly revision: number
+  readonly event: StoredEvent
+  readonly attempts: readonly NewAttempt[]
+  /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
+  readonly trace?: string
+  /**
+   * Made for this very call, where the publisher chose the event's id. An event that is there with this token was stored by
+   * an earlier flush of this call, whose answer was lost. Missing: an event that is there with the same content was.
+   */
+  readonly token?: string
+}
+
+/**
+ * `stored`: event and attempts are there, now or since an earlier flush of the same call.
+ * `duplicate`: the `unique_id` was seen; `event` is the stored one. `id_taken`: another event has this id.
+ * `stale`: the configuration moved on (or the workspace is gone); match again. `rejected`: the engine refused this entry alone.
+ * `held`: an open transaction of a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask again.
+ */
+export type IngestAnswer =
+  | { readonly kind: 'stored' }
+  | { readonly kind: 'duplicate'; readonly event: StoredEvent }
+  | { readonly kind: 'id_taken' }
+  | { readonly kind: 'stale' }
+  | { readonly kind: 'rejected'; readonly cause: unknown }
+  | { readonly kind: 'held' }
+
+export interface Events {
+  /**
+   * Stores events with their attempts, in order. Within one batch too a `unique_id` is stored once. A duplicate is
+   * looked for before a taken id, and both before a stale revision.
+   */
+  ingest(entries: readonly IngestEntry[], options: Enqueueing): Promise<readonly IngestAnswer[]>
+  get(workspaceId: string, id: string): Promise<StoredEvent | null>
+  list(workspaceId: string, query: EventQuery): Promise<Page<StoredEvent>>
+}
