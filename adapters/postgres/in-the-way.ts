@@ -1,5 +1,5 @@
 import { type Database, number } from './database.ts'
-import type { Migration } from './migrations.ts'
+import type { Migration } from './migrations/migration.ts'
 import { sql } from './sql.ts'
 
 /** A lock on a table of the schema that somebody else holds. */

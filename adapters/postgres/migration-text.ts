@@ -1,4 +1,4 @@
-import type { Migration } from './migrations.ts'
+import type { Migration } from './migrations/migration.ts'
 import { schemaVersion } from './verify.ts'
 
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */

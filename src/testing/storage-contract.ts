@@ -6,6 +6,7 @@ import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
 import { refusalCases } from './storage/refusals.ts'
+import { settlementCases } from './storage/settlements.ts'
 import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
 import { workspaceCases } from './storage/workspaces.ts'
@@ -18,6 +19,7 @@ export const storageContract: Contract<Storage> = [
   ...boundsCases,
   ...eventCases,
   ...attemptCases,
+  ...settlementCases,
   ...refusalCases,
   ...traceCases,
   ...upkeepCases,
