@@ -16,8 +16,11 @@ const tick = () => new Promise((resolve) => setImmediate(resolve))
 /** Processes whose calls the test ends itself. */
 function rig({ places = 100, timeMs = 1000 } = {}) {
   let at = 0
+  /** What starts of processes wait for. */
+  const starts = { gate: Promise.resolve() }
   const processes: Process[] = []
   const start = async (): Promise<Thread> => {
+    await starts.gate
     let pending: { resolve(answer: { answer: Answer; busyMs: number }): void; reject(cause: Error): void } | undefined
     let alive = true
     const settle = () => {
@@ -70,7 +73,7 @@ function rig({ places = 100, timeMs = 1000 } = {}) {
     await first
     await tick()
   }
-  return { pool, processes, busy, job, run, prove, pass: (ms: number) => void (at += ms) }
+  return { pool, starts, processes, busy, job, run, prove, pass: (ms: number) => void (at += ms) }
 }
 
 describe('the pool of processes', () => {
@@ -237,6 +240,56 @@ describe('the pool of processes', () => {
     expect(told).toEqual(['one', 'two'])
     busy()[0]!.end('good')
     await Promise.all(runs)
+  })
+
+  test('the start of a process is part of the wait', async () => {
+    const { pool, busy, job, starts } = rig()
+    let open = (): void => {}
+    starts.gate = new Promise((resolve) => (open = resolve))
+    let isTold = false
+    const run = pool.run({ ...job({}), onTurn: () => (isTold = true) })
+    await tick()
+    expect(isTold).toBe(false)
+    open()
+    await tick()
+    expect(isTold).toBe(true)
+    busy()[0]!.end('good')
+    await run
+  })
+
+  test('waits for the process that is being started in place of an ended one, and starts no other', async () => {
+    const { pool, processes, busy, job, starts } = rig()
+    const first = pool.run(job({}))
+    await tick()
+    let open = (): void => {}
+    starts.gate = new Promise((resolve) => (open = resolve))
+    busy()[0]!.end('bomb')
+    await first
+    const second = pool.run(job({}))
+    await tick()
+    expect(processes).toHaveLength(1)
+    open()
+    await tick()
+    await tick()
+    expect(processes).toHaveLength(2)
+    busy()[0]!.end('good')
+    await second
+    expect(processes.map(({ killed }) => killed)).toEqual([true, false])
+  })
+
+  test('a process that was being started when the pool was closed is ended', async () => {
+    const { pool, processes, busy, job, starts } = rig()
+    const first = pool.run(job({}))
+    await tick()
+    let open = (): void => {}
+    starts.gate = new Promise((resolve) => (open = resolve))
+    busy()[0]!.end('bomb')
+    await first
+    pool.close()
+    open()
+    await tick()
+    await tick()
+    expect(processes.map(({ killed }) => killed)).toEqual([true, true])
   })
 
   test('tells when no process can be had', async () => {

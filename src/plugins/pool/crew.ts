@@ -3,6 +3,8 @@ import type { Thread } from '../../contracts/platform.ts'
 /** Starts processes and has them work one at a time. One that was ended is replaced before it is asked for. */
 export function makeCrew(start: () => Promise<Thread>, size: number) {
   const idle: Thread[] = []
+  /** Replacements that are being started. */
+  const coming: Promise<Thread>[] = []
   const alive = new Set<Thread>()
   let working = 0
   let generation = 0
@@ -18,15 +20,18 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
     alive.delete(thread)
   }
 
-  /** One that does not start is reported to the run that then needs it. */
+  /** One that does not start is forgotten: the run that then needs one starts another, and is told why that fails. */
   function replace(): void {
-    const born = generation
-    void begin().then(
-      (thread) => {
-        if (born === generation && idle.length + working < size) idle.push(thread)
-        else end(thread)
-      },
-      () => undefined,
+    const replacement = begin()
+    coming.push(replacement)
+    const isTaken = (): boolean => {
+      const place = coming.indexOf(replacement)
+      if (place >= 0) coming.splice(place, 1)
+      return place < 0
+    }
+    replacement.then(
+      (thread) => isTaken() || idle.push(thread),
+      () => isTaken(),
     )
   }
 
@@ -35,7 +40,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
       if (thread.alive) return thread
       alive.delete(thread)
     }
-    return await begin()
+    return await (coming.shift() ?? begin())
   }
 
   return {
@@ -66,6 +71,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
       generation++
       for (const thread of alive) end(thread)
       idle.length = 0
+      for (const replacement of coming.splice(0)) void replacement.then(end, () => {})
     },
   }
 }

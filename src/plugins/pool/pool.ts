@@ -82,6 +82,7 @@ export function makePool(
 
   async function onProcess<Answer>(job: Job<Answer>, crew: Crew): Promise<Outcome<Answer>> {
     return await crew.use<Outcome<Answer>>(async (thread) => {
+      job.onTurn?.() // not before: the start of a process is no time of the tenant's
       let timer: ReturnType<typeof setTimeout> | undefined
       let timedOut = false
       timer = setTimeout(
@@ -135,7 +136,6 @@ export function makePool(
           script: job.script,
           async go(crew) {
             leave()
-            job.onTurn?.()
             await carryOut(job, crew).then(resolve, reject)
             dispatch()
           },
