@@ -193,7 +193,7 @@ describe('what it weighs', () => {
     verify: 3,
     otel: 3,
     'event-validation/index': 30,
-    'function/index': 16,
+    'function/index': 17,
     'memory/index': 10,
     'node/index': 49,
     'postgres/index': 30,

@@ -48,7 +48,7 @@ export interface PgClient {
 /** The part of a `pg` Pool that is used. Attach an `error` listener to yours: without one, a lost connection ends the process. */
 export interface PgPool {
   query(query: string, values?: unknown[]): Promise<{ rows: unknown[] }>
-  connect(): Promise<PgListener>
+  connect(callback: (cause: Error | undefined, client: PgListener | undefined) => void): void
   readonly totalCount: number
   readonly idleCount: number
 }

@@ -1,6 +1,6 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
-import type { PgPool, PostgresClient } from './clients.ts'
+import type { PgListener, PgPool, PostgresClient } from './clients.ts'
 import { type PostgresOptions, postgres } from './storage.ts'
 import { migrate, type MigrateOptions } from './migrate.ts'
 import { pgPool } from './pg.ts'
@@ -19,7 +19,7 @@ export interface OpenedPostgres extends Omit<Storage, Parts>, Required<Pick<Stor
   /** The same as the function `migrate`, for this database and schema. */
   migrate(options?: Omit<MigrateOptions, 'schema'>): Promise<void>
   /** A `pg` client for a transaction of yours. Call `release()` on it afterwards. */
-  connect(): ReturnType<PgPool['connect']>
+  connect(): Promise<PgListener>
 }
 
 const connectMs = 5_000
@@ -27,8 +27,10 @@ const keepAliveMs = 10_000
 /** The server ends a statement that Posthorn gave up, also where nobody can ask it to. */
 const statementMs = 30_000
 
-interface OwnPool extends PgPool {
+type OwnPool = PgPool & {
+  connect(): Promise<PgListener>
   end(): Promise<void>
+  on(event: 'connect', listener: (client: PgListener) => void): unknown
   on(event: 'error', listener: () => void): unknown
 }
 
@@ -97,7 +99,9 @@ async function poolOf(settings: {
     keepAliveInitialDelayMillis: keepAliveMs,
     ...(limited && { statement_timeout: statementMs, onConnect: watchTheLine }),
   })
-  pool.on('error', () => {}) // a lost connection is told by the statement that wants it
+  // A lost connection is told by the statement that wants it, be the connection in the pool or with the host.
+  pool.on('error', () => {})
+  pool.on('connect', (client) => client.on('error', () => {}))
   return pool
 }
 

@@ -1,5 +1,6 @@
 import type { PgPool, PgListener } from './clients.ts'
 import { lateError } from './errors.ts'
+import type { PgInternals } from './pg-cancel.ts'
 import { letExit } from './timers.ts'
 
 /** An attempt to connect that nobody answers is ended after this time, where the host has set none. */
@@ -19,14 +20,20 @@ interface Internals {
 /** When clients were first seen connecting. */
 const since = new WeakMap<Connecting, number>()
 
+/** A client of the pool, and how it goes back. One that is not good is closed. */
+export interface CheckedOut {
+  readonly client: PgListener
+  giveBack(isGood: boolean): void
+}
+
 /**
  * A client of the pool, within `timeoutMs`. One that comes later goes back at once.
  *
  * A pool without `connectionTimeoutMillis` waits for ever for a server that accepts a connection and never answers, and
  * such attempts take all its places: so they are ended here.
  */
-export function checkOut(pool: PgPool, timeoutMs: number): Promise<PgListener> {
-  const waiting = pool.connect()
+export function checkOut(pool: PgPool, timeoutMs: number): Promise<CheckedOut> {
+  const waiting = connected(pool)
   const isGuarded = ((pool as Internals).options?.connectionTimeoutMillis ?? 0) > 0
   const looking = isGuarded || pool.idleCount > 0 ? undefined : watch(pool as Internals)
   return new Promise((resolve, reject) => {
@@ -38,11 +45,11 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<PgListener> {
     }, timeoutMs)
     letExit(timer)
     waiting.then(
-      (client) => {
-        if (isLate) return client.release()
+      (checkedOut) => {
+        if (isLate) return checkedOut.giveBack(true)
         clearTimeout(timer)
         clearInterval(looking)
-        resolve(client)
+        resolve(checkedOut)
       },
       (cause: Error) => {
         clearTimeout(timer)
@@ -51,6 +58,33 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<PgListener> {
       },
     )
   })
+}
+
+/**
+ * Without a listener, an error of a client that is not in the pool ends the process. The first may stand in the same bytes
+ * of the server as the word that the connection is ready: so the listener is there before any promise goes on.
+ */
+function connected(pool: PgPool): Promise<CheckedOut> {
+  return new Promise((resolve, reject) => {
+    pool.connect((cause, client) => {
+      if (client === undefined) return reject(cause!) // one of the two is there
+      const onError = (): void => {} // the statement that runs is told of it, and so is the next
+      client.on('error', onError)
+      resolve({
+        client,
+        giveBack(isGood) {
+          client.removeListener('error', onError)
+          if (!isGood) hangUp(client)
+          client.release(!isGood)
+        },
+      })
+    })
+  })
+}
+
+/** Closes the socket, also where nobody answers at its other end. */
+function hangUp(client: PgListener): void {
+  ;(client as unknown as PgInternals).connection?.stream?.destroy()
 }
 
 /** Ends attempts to connect that take too long, as long as somebody waits. */

@@ -1,6 +1,5 @@
 import type { PgPool } from './clients.ts'
 import { checkOut } from './pg-check-out.ts'
-import type { PgInternals } from './pg-cancel.ts'
 import { defaultTimeoutMs } from './timers.ts'
 
 const pauseMs = 1000
@@ -17,16 +16,14 @@ export async function pgListen(
   let hangUp: () => void = () => {}
 
   const open = async (): Promise<void> => {
-    const client = await checkOut(pool, defaultTimeoutMs)
+    const { client, giveBack } = await checkOut(pool, defaultTimeoutMs)
     const onNotification = (message: { channel: string; payload?: string }) => {
       if (message.channel === channel) heard(message.payload ?? '')
     }
     const end = (): void => {
       client.removeListener('notification', onNotification)
       client.removeListener('end', onLost)
-      // A line that is silent would never say that it was closed.
-      ;(client as unknown as PgInternals).connection?.stream?.destroy()
-      client.release(true)
+      giveBack(false)
     }
     const onLost = (): void => {
       end()
@@ -35,9 +32,7 @@ export async function pgListen(
       again()
     }
     client.on('notification', onNotification)
-    // Every loss ends with `end`; without a listener for `error` it would end the process too.
-    client.on('error', () => {})
-    client.on('end', onLost)
+    client.on('end', onLost) // every loss ends with it
     hangUp = end
     try {
       await client.query(`listen ${quoted(channel)}`)

@@ -1,6 +1,6 @@
 import type { PgClient, PgPool, PgListener, PostgresClient, QueryOptions, Row } from './clients.ts'
 import { lateError, sqlState } from './errors.ts'
-import { cancelPg, type PgInternals } from './pg-cancel.ts'
+import { cancelPg } from './pg-cancel.ts'
 import { checkOut } from './pg-check-out.ts'
 import { pgListen } from './pg-listen.ts'
 import { defaultTimeoutMs, quietly, settled } from './timers.ts'
@@ -53,16 +53,8 @@ async function onPool(
   { timeoutMs = defaultTimeoutMs, answerMs = timeoutMs, isolation }: QueryOptions,
 ): Promise<{ rows: Row[] }> {
   const began = performance.now()
-  const client = await checkOut(pool, timeoutMs)
-  // Without a listener, an error of a client that is not in the pool ends the process. The statement is told of it too.
-  const onError = (): void => {}
-  client.on('error', onError)
+  const { client, giveBack } = await checkOut(pool, timeoutMs)
   let isGivenUp = false
-  const giveBack = (isGood: boolean): void => {
-    client.removeListener('error', onError)
-    if (!isGood) destroy(client)
-    client.release(!isGood)
-  }
   const running = isolation === undefined ? ask(client, statement) : isolated(client, isolation, statement)
   running.then(
     () => isGivenUp || giveBack(true),
@@ -110,9 +102,4 @@ async function unlessLate<Answer>(running: Promise<Answer>, ms: number, giveUp: 
 function isOfStatement(error: unknown): boolean {
   const state = sqlState(error)
   return state !== null && !/^(08|57P)/.test(state)
-}
-
-/** Closes the socket, also where nobody answers at its other end. */
-function destroy(client: PgListener): void {
-  ;(client as unknown as PgInternals).connection?.stream?.destroy()
 }

@@ -60,6 +60,19 @@ describe.skipIf(url === null)('a pool', () => {
     await expect.poll(connections).toBe(0)
   })
 
+  test('of openPostgres tells a transaction of the host that its connection is lost, and lives on', async () => {
+    const storage = openPostgres(url!, { schema, applicationName: name })
+    const client = await storage.connect()
+    await client.query('begin')
+    const closed = new Promise((resolve) => client.on('end', () => resolve(undefined)))
+    await admin.query('select pg_terminate_backend(pid) from pg_stat_activity where application_name = $1', [name])
+    await closed
+    await expect(client.query('commit')).rejects.toThrow('not queryable')
+    client.release(true)
+    expect((await createPosthorn({ storage }).events.list('default')).data).toEqual(expect.any(Array))
+    await storage.close()
+  })
+
   test('of openPostgres has limits on the server too, and none behind a pooler', async () => {
     for (const [prepare, timeout] of [
       [true, '30s'],

@@ -27,11 +27,7 @@ afterAll(() => {
 
 test.each(owners)('a script that redefines %s fills no memory of the host and harms no later run', async (owner) => {
   const before = process.memoryUsage()
-  for (let i = 0; i < 2; i++) {
-    const started = performance.now()
-    expect(await run(redefining(owner, random))).toEqual(expect.any(String))
-    expect(performance.now() - started).toBeLessThan(5000)
-  }
+  for (let i = 0; i < 2; i++) expect(await run(redefining(owner, random))).toEqual(expect.any(String))
   expect(await run('function handle() { webhookx.response.exit([1, 2].map((n) => n).length === 2 ? 201 : 500) }')).toBe(
     '201',
   )

@@ -4,7 +4,7 @@ import type { Thread } from '../../contracts/platform.ts'
 export function makeCrew(start: () => Promise<Thread>, size: number) {
   const idle: Thread[] = []
   /** Replacements that are being started. */
-  const coming: Promise<Thread>[] = []
+  const coming = new Set<Promise<Thread>>()
   const alive = new Set<Thread>()
   let working = 0
   let generation = 0
@@ -23,15 +23,10 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
   /** One that does not start is forgotten: the run that then needs one starts another, and is told why that fails. */
   function replace(): void {
     const replacement = begin()
-    coming.push(replacement)
-    const isTaken = (): boolean => {
-      const place = coming.indexOf(replacement)
-      if (place >= 0) coming.splice(place, 1)
-      return place < 0
-    }
+    coming.add(replacement)
     replacement.then(
-      (thread) => isTaken() || idle.push(thread),
-      () => isTaken(),
+      (thread) => coming.delete(replacement) && idle.push(thread),
+      () => coming.delete(replacement),
     )
   }
 
@@ -40,7 +35,10 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
       if (thread.alive) return thread
       alive.delete(thread)
     }
-    return await (coming.shift() ?? begin())
+    const [next] = coming
+    if (next === undefined) return await begin()
+    coming.delete(next)
+    return await next
   }
 
   return {
@@ -71,7 +69,8 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
       generation++
       for (const thread of alive) end(thread)
       idle.length = 0
-      for (const replacement of coming.splice(0)) void replacement.then(end, () => {})
+      for (const replacement of coming) void replacement.then(end, () => {})
+      coming.clear()
     },
   }
 }
