@@ -14,7 +14,7 @@ import type { EventCatalogue } from './schema/catalogue.ts'
 import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
-import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/leaf.ts'
+import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/fields.ts'
 import { PosthornError } from './errors.ts'
 import { version } from './version.ts'
 

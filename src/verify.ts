@@ -3,8 +3,8 @@ import { equalText } from './core/constant-time.ts'
 import { verifyEd25519 } from './core/ed25519.ts'
 import { base64Of, bytesOf, bytesOfBase64, type Bytes, hexOf } from './core/encoding.ts'
 import { freshness, unixSeconds } from './core/freshness.ts'
-import { standardContent, webhookxContent } from './core/sign.ts'
-import { standardKey, standardSignatures } from './core/standard-webhooks.ts'
+import { standardContent, webhookxContent } from './core/signed-content.ts'
+import { standardKey, standardSignatures } from './core/standard-keys.ts'
 
 // For the receiver of webhooks: one function, web standards only, nothing else of Posthorn.
 

@@ -19,14 +19,23 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/clock.ts': ['src/contracts'],
   'src/version.ts': [],
   'src/options.ts': [...leaves, 'src/version.ts'],
-  'src/context.ts': [...leaves, 'src/options.ts', 'src/services'],
+  'src/context.ts': [...leaves, 'src/options.ts', 'src/runtime', 'src/services'],
   'src/client.ts': [...rules, 'src/services', 'src/surface.ts'],
   'src/verify.ts': [...rules, 'src/clock.ts'],
   'src/otel.ts': ['src/contracts', 'src/errors.ts'],
   'src/plugins': rules,
-  'src/services': [...rules, ...context],
-  'src/http': [...rules, 'src/version.ts', 'src/services', ...context],
-  'src/worker': ['src/services', 'src/contracts', 'src/core', 'src/clock.ts', 'src/errors.ts', ...context],
+  'src/runtime': rules,
+  'src/services': [...rules, 'src/runtime', ...context],
+  'src/http': [...rules, 'src/version.ts', 'src/runtime', 'src/services', ...context],
+  'src/worker': [
+    'src/runtime',
+    'src/services',
+    'src/contracts',
+    'src/core',
+    'src/clock.ts',
+    'src/errors.ts',
+    ...context,
+  ],
   'src/testing': ['src', 'adapters/memory'],
   'src/portable.ts': rules,
   'src/posthorn.ts': ['src', 'adapters/memory'],
@@ -136,9 +145,9 @@ function functionLengths(name: string, text: string): readonly { readonly name: 
 }
 
 describe('short enough to read', () => {
-  const shortRooms = new Set(['src/contracts', 'src/core', 'src/schema', 'src/services', 'src/worker'])
+  const shortRooms = new Set(['src/contracts', 'src/core', 'src/runtime', 'src/schema', 'src/services', 'src/worker'])
   /** Files of these rooms that have still to be shortened. */
-  const long = new Set(['src/services/gather.ts', 'src/services/ingest.ts'])
+  const long = new Set(['src/runtime/batcher.ts', 'src/services/ingest.ts'])
 
   test('no function of these rooms is longer than 60 lines', () => {
     const measured = files

@@ -1,5 +1,5 @@
 import type { Limiter } from '../../src/contracts/limiter.ts'
-import { gcra } from '../../src/core/gcra.ts'
+import { gcra } from '../../src/core/rate-limit.ts'
 
 /** GCRA limits of this process. */
 export function memoryLimiter(): Limiter {

@@ -1,4 +1,4 @@
-import { type Gate, type Visitor, gate } from './gate.ts'
+import { type Gate, type Visitor, gate } from './semaphore.ts'
 
 const maxConnections = 2048
 export const maxConnectionsPerOrigin = 512

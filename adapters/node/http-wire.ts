@@ -5,7 +5,15 @@ import type { Duplex } from 'node:stream'
 
 import type { Target } from './target.ts'
 import type { Tunnel } from './tunnel.ts'
-import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs, maxFramingBytes } from './wire.ts'
+import {
+  type Call,
+  type Line,
+  type Listener,
+  type Wire,
+  type WireOptions,
+  idleMs,
+  maxFramingBytes,
+} from './connection.ts'
 
 /** What a connection is made for: the options of the request, as `node:http` hands them to its agent. */
 interface Dial extends http.ClientRequestArgs {

@@ -7,7 +7,7 @@ export * from '../../src/public.ts'
 export { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 export type { GuardedOptions } from './http-client.ts'
 export type { Found, Resolve } from './lookup.ts'
-export type { TlsOptions } from './wire.ts'
+export type { TlsOptions } from './connection.ts'
 
 /** Makes an instance with the guarded HTTP client, for Node, Deno and Bun. Nothing runs before `start`. */
 export const createPosthorn = makePosthorn(nodePlatform)

@@ -3,9 +3,9 @@ import type { LookupFunction } from 'node:net'
 
 import { LRUCache } from 'lru-cache'
 
-import type { AddressJudge } from '../../src/core/address.ts'
+import type { AddressJudge } from '../../src/core/deny-rules.ts'
 import { Failure } from './failure.ts'
-import { type Visitor, gate } from './gate.ts'
+import { type Visitor, gate } from './semaphore.ts'
 
 export interface Found {
   readonly address: string

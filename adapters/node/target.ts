@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 
 import { LRUCache } from 'lru-cache'
 
-import type { AddressJudge } from '../../src/core/address.ts'
+import type { AddressJudge } from '../../src/core/deny-rules.ts'
 
 /** Where a request goes, as sockets need it. */
 export interface Target {

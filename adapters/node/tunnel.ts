@@ -5,11 +5,11 @@ import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 
 import type { Proxy, ProxyTls } from '../../src/contracts/platform.ts'
-import type { AddressJudge } from '../../src/core/address.ts'
+import type { AddressJudge } from '../../src/core/deny-rules.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { Failure } from './failure.ts'
 import { type Resolve, permittedAddresses } from './lookup.ts'
-import type { Call, TlsOptions } from './wire.ts'
+import type { Call, TlsOptions } from './connection.ts'
 
 /** Makes a connection to a target through a proxy. */
 export type Tunnel = {

@@ -6,7 +6,15 @@ import type { Client } from 'undici'
 
 import { Failure } from './failure.ts'
 import type { Target } from './target.ts'
-import { type Call, type Line, type Listener, type Wire, type WireOptions, idleMs, maxFramingBytes } from './wire.ts'
+import {
+  type Call,
+  type Line,
+  type Listener,
+  type Wire,
+  type WireOptions,
+  idleMs,
+  maxFramingBytes,
+} from './connection.ts'
 
 interface UndiciWireOptions extends WireOptions {
   /** Called with an origin that undici cannot speak to. */

@@ -8,12 +8,12 @@ import type {
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
-import { newAttempt, opened } from './opened.ts'
+import { newAttempt, opened } from './open-attempts.ts'
 import { equals, pageOf, within } from './page.ts'
 import { eventOf } from './rows.ts'
 import { settle } from './settle.ts'
 import { all, nothing, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 const attemptColumns = raw(
   `a.id, a.event_id, a.endpoint_id, a.attempt_number, a.trigger_mode, a.scheduled_at, a.created_at`,

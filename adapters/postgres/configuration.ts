@@ -5,7 +5,7 @@ import { type Database, number } from './database.ts'
 import { change } from './plan.ts'
 import { type Kind, rowOf, type Rows, workspaceOf } from './rows.ts'
 import { sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** What delivery and the gateway read, and the config sync. */
 export function postgresConfiguration(

@@ -3,7 +3,7 @@ import { isAborted, isSerialization, lateError, mayBeSentAgain, translated } fro
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
 import { defaultTimeoutMs, letExit } from './timers.ts'
-import { upkeep } from './upkeep.ts'
+import { upkeep } from './autovacuum.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
 export interface Database {

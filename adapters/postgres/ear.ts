@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 import { provenLine } from './line.ts'
-import { channelOf, heard, type News, sayNothing } from './wake.ts'
+import { channelOf, heard, type News, sayNothing } from './notify.ts'
 
 /** `here`: it was announced by the announcer of the same origin. */
 type Listener = (news: News, where: 'here' | 'elsewhere') => void

@@ -4,7 +4,7 @@ import { ingest } from './ingest.ts'
 import { equals, pageOf, within } from './page.ts'
 import { eventColumns, eventOf } from './rows.ts'
 import { all, raw, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 export function postgresEvents(db: Database, announce: Announce): Events {
   const { run, t } = db

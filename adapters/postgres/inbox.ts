@@ -5,7 +5,7 @@ import { isRefusal } from './errors.ts'
 import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** The inbox in a schema. A held message keeps its place in the order, so a take passes over those that are held. */
 export function postgresInbox(db: Database, announce: Announce, ear: Ear | null): Inbox {

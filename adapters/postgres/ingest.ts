@@ -2,15 +2,15 @@ import type { Enqueueing } from '../../src/contracts/storage/attempts.ts'
 import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { PosthornError } from '../../src/errors.ts'
-import { isStorableJson } from '../../src/schema/leaf.ts'
+import { isStorableJson } from '../../src/schema/fields.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
 import { eventColumns, eventOf } from './rows.ts'
-import { newAttempt, opened } from './opened.ts'
+import { newAttempt, opened } from './open-attempts.ts'
 import { nothing, raw, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** Stores events with their attempts and answers entry by entry. */
 export async function ingest(

@@ -1,5 +1,5 @@
 import type { Grant, Limiter, Want } from '../../src/contracts/limiter.ts'
-import { gcra } from '../../src/core/gcra.ts'
+import { gcra } from '../../src/core/rate-limit.ts'
 import { type Database, json, number } from './database.ts'
 import { type Sql, sql } from './sql.ts'
 

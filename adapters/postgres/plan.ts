@@ -1,12 +1,12 @@
 import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
-import { look } from './look.ts'
-import { contested, locking, reserve } from './reserve.ts'
-import { countsOnceWritten, routesOf, type Seen, violationOf } from './rules.ts'
+import { look } from './plan-context.ts'
+import { contested, locking, reserve } from './locks.ts'
+import { countsOnceWritten, routesOf, type Seen, violationOf } from './constraints.ts'
 import type { Kind } from './rows.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** Answers why a plan is not written, by what was seen; null when nothing stands against it. */
 export type Refuse<Refusal> = (seen: Seen) => Refusal | null

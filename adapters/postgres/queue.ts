@@ -4,7 +4,7 @@ import { type Database, json, number, numberOrNull } from './database.ts'
 import { repairer } from './lines.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** The queue in a schema. */
 export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {

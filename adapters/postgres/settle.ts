@@ -2,7 +2,7 @@ import type { Settled, Settlement } from '../../src/contracts/storage/attempts.t
 import type { Row } from './clients.ts'
 import { type Database, json } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { newAttempt, opened } from './opened.ts'
+import { newAttempt, opened } from './open-attempts.ts'
 import { lockedHolds } from './queue.ts'
 import { storable } from './rows.ts'
 import { nothing, type Sql, sql } from './sql.ts'

@@ -1,12 +1,12 @@
 import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Database } from './database.ts'
 import { isRefusal, lateError } from './errors.ts'
-import { look } from './look.ts'
+import { look } from './plan-context.ts'
 import { change, type Refuse, writeUnlessRaced } from './plan.ts'
 import { kinds } from './rows.ts'
-import { violationOf } from './rules.ts'
+import { violationOf } from './constraints.ts'
 import { defaultTimeoutMs } from './timers.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 /** The most writes that go together. */
 const mostTogether = 100

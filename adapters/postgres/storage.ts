@@ -17,7 +17,7 @@ import { sideBySide } from './side-by-side.ts'
 import { sql } from './sql.ts'
 import { checkSchema } from './tables.ts'
 import { type Ear, earOf } from './ear.ts'
-import { announcer, type Announce, boundAnnouncer, type News, wokenIn } from './wake.ts'
+import { announcer, type Announce, boundAnnouncer, type News, wokenIn } from './notify.ts'
 import { verify } from './verify.ts'
 import { postgresWorkspaces } from './workspaces.ts'
 

@@ -3,10 +3,10 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import { type Database, json, number } from './database.ts'
 import { isRace } from './errors.ts'
 import { named, pageOf } from './page.ts'
-import { locking, reserve } from './reserve.ts'
+import { locking, reserve } from './locks.ts'
 import { workspaceOf } from './rows.ts'
 import { all, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './wake.ts'
+import type { Announce } from './notify.ts'
 
 export function postgresWorkspaces(db: Database, announce: Announce): Workspaces {
   const { ask, run, t } = db

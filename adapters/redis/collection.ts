@@ -3,7 +3,7 @@ import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
 import { type Listing, listing, pageOf } from './page.ts'
 import { type Kind, planFor, type Rows, writePlan } from './plan.ts'
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 /** The fields of a configuration row that make what is handed out. */

@@ -6,7 +6,7 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'
 import { type Rows, writePlan } from './plan.ts'
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 const kinds = ['endpoints', 'sources', 'plugins'] as const

@@ -1,4 +1,4 @@
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 
 /**
  * The name of an event in keys. `event:<name>` is the event and `event:<name>:attempts` its index, so no name ends with

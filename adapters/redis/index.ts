@@ -14,7 +14,7 @@ import { ear as earOf } from './listen.ts'
 import { clientFor } from './open.ts'
 import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
-import { redisTurn } from './turn.ts'
+import { redisTurn } from './periodic-turn.ts'
 import { redisWorkspaces } from './workspaces.ts'
 
 export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './client.ts'

@@ -1,7 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 import { rowsOf, run, script } from './scripts.ts'
 
 /**

@@ -5,7 +5,7 @@ import type { Source } from '../../src/schema/source.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Connection } from './client.ts'
 import { countPatterns } from './patterns.ts'
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 export interface Rows {

@@ -4,7 +4,7 @@ import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'
 import { isRowListed } from './filters.ts'
 import { listing, pageOf } from './page.ts'
-import { roomFunctions } from './room-script.ts'
+import { roomFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 /**

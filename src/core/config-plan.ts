@@ -1,5 +1,5 @@
 import type { ConfigPlan, Configuration, Violation } from '../contracts/storage/configuration.ts'
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 import type { SyncCounts, SyncReport } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'

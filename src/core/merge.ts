@@ -1,4 +1,4 @@
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 
 /**
  * The shallow merge of an update: an absent top-level key keeps its value, a present one replaces the whole value.

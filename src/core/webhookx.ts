@@ -1,6 +1,6 @@
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { FieldError, FieldErrors } from '../errors.ts'
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 import type { Source } from '../schema/source.ts'
 
 // What `compatible: 'webhookx'` changes, as WebhookX 1.2.0 does it. docs/moving-from-webhookx.md lists all of it.

@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { PosthornError } from '../errors.ts'
-import { alarm } from '../services/alarm.ts'
+import { alarm } from '../runtime/timer.ts'
 import { Gathered } from './read.ts'
 
 /** What bounds a body while it comes in. */

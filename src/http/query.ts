@@ -1,4 +1,4 @@
-import { isStorableText, textRule } from '../schema/leaf.ts'
+import { isStorableText, textRule } from '../schema/fields.ts'
 import {
   bounds,
   cursorParameters,

@@ -4,7 +4,7 @@ import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 import { listParameters } from '../schema/page.ts'
 import type { PageOf, ReplayInput, Services } from '../services/services.ts'
 import { version } from '../version.ts'
@@ -137,14 +137,14 @@ const deliveries = [
 
 const config = [
   route(true, 'POST', '/config/sync', 'config.sync', async ({ services, workspace, request, url, maxBodyBytes }) => {
-    const { parseDocument } = await import('./document.ts')
+    const { parseDocument } = await import('./configuration-document.ts')
     const text = await readText(request, maxBodyBytes)
     const document = await parseDocument(text, request.headers.get('content-type'))
     const dryRun = readFlag(url.searchParams, 'dry_run')
     return json(200, await services.config.sync(workspace, document as ConfigDocument, { dryRun }))
   }),
   route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request }) => {
-    const { writeJson, writeYaml } = await import('./document.ts')
+    const { writeJson, writeYaml } = await import('./configuration-document.ts')
     const document = await services.config.dump(workspace)
     const accept = request.headers.get('accept') ?? ''
     if (accept.includes('application/json') && !accept.includes('text/')) return json(200, writeJson(document))

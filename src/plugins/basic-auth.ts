@@ -1,6 +1,6 @@
 import { definePlugin } from '../contracts/plugin.ts'
 import { base64Of, bytesOf } from '../core/encoding.ts'
-import { object, text } from '../schema/leaf.ts'
+import { object, text } from '../schema/fields.ts'
 import { headerSecretCheck } from './secret.ts'
 import { unauthorized } from './unauthorized.ts'
 

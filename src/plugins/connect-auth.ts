@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { definePlugin } from '../contracts/plugin.ts'
-import { anyObject, isPlainObject, object, oneOf } from '../schema/leaf.ts'
+import { anyObject, isPlainObject, object, oneOf } from '../schema/fields.ts'
 import { type ProviderName, providers } from './providers.ts'
 import { unauthorized } from './unauthorized.ts'
 

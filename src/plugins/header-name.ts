@@ -1,4 +1,4 @@
-import { text } from '../schema/leaf.ts'
+import { text } from '../schema/fields.ts'
 
 /** The name of a header to read (RFC 9110 section 5.1). */
 export const headerName = text({ min: 1, rule: headerNameProblem })

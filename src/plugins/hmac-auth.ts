@@ -1,7 +1,7 @@
 import { definePlugin } from '../contracts/plugin.ts'
 import { equalText } from '../core/constant-time.ts'
 import { base64Of, base64UrlOf, bytesOf, hexOf } from '../core/encoding.ts'
-import { object, oneOf, text, withDefault } from '../schema/leaf.ts'
+import { object, oneOf, text, withDefault } from '../schema/fields.ts'
 import { headerName } from './header-name.ts'
 import { unauthorized } from './unauthorized.ts'
 

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 
 import { definePlugin } from '../contracts/plugin.ts'
 import { bytesOf } from '../core/encoding.ts'
-import { list, object, oneOf, text } from '../schema/leaf.ts'
+import { list, object, oneOf, text } from '../schema/fields.ts'
 import { headerNameProblem } from './header-name.ts'
 import { headerSecretCheck, secretCheck } from './secret.ts'
 import { unauthorized } from './unauthorized.ts'

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
-import { paddedKey, standardKey } from '../core/standard-webhooks.ts'
-import { closedObject, integer, text, withDefault } from '../schema/leaf.ts'
+import { paddedKey, standardKey } from '../core/standard-keys.ts'
+import { closedObject, integer, text, withDefault } from '../schema/fields.ts'
 import { headerName } from './header-name.ts'
 
 const secret = text({ min: 1 })

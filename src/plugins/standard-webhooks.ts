@@ -6,9 +6,9 @@ import { allOf, goOn } from '../core/awaitable.ts'
 import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'
 import { base64Of, bytesOf } from '../core/encoding.ts'
 import { withHeaders } from '../core/request.ts'
-import { standardContent } from '../core/sign.ts'
-import { paddedKey, type StandardKey, standardKey } from '../core/standard-webhooks.ts'
-import { flag, list, object, text, withDefault } from '../schema/leaf.ts'
+import { standardContent } from '../core/signed-content.ts'
+import { paddedKey, type StandardKey, standardKey } from '../core/standard-keys.ts'
+import { flag, list, object, text, withDefault } from '../schema/fields.ts'
 
 const secretRule = 'value must be whsec_ or whsk_ followed by base64'
 

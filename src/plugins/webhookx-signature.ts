@@ -3,8 +3,8 @@ import type { Platform } from '../contracts/platform.ts'
 import { goOn } from '../core/awaitable.ts'
 import { bytesOf, hexOf } from '../core/encoding.ts'
 import { withHeaders } from '../core/request.ts'
-import { webhookxContent } from '../core/sign.ts'
-import { object, text } from '../schema/leaf.ts'
+import { webhookxContent } from '../core/signed-content.ts'
+import { object, text } from '../schema/fields.ts'
 
 const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789'
 

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { type EndpointInput, endpointEntries } from './endpoint.ts'
-import { closedObject, isPlainObject, list, object, orNull, withDefault } from './leaf.ts'
+import { closedObject, isPlainObject, list, object, orNull, withDefault } from './fields.ts'
 import { type PluginInput, pluginEntries } from './plugin.ts'
 import { paddedId } from './shared.ts'
 import { type SourceInput, sourceEntries } from './source.ts'

@@ -13,7 +13,7 @@ import {
   textProblem,
   unsupported,
   withDefault,
-} from './leaf.ts'
+} from './fields.ts'
 import {
   description,
   id,

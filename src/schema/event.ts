@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { isPlainObject, keywords, object, orNull, readOnly, text, textLength } from './leaf.ts'
+import { isPlainObject, keywords, object, orNull, readOnly, text, textLength } from './fields.ts'
 import { id, type Millis, type Input } from './shared.ts'
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for

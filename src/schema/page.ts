@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { attemptStatuses } from './attempt.ts'
-import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } from './leaf.ts'
+import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } from './fields.ts'
 
 /** A list in offset mode. */
 export interface OffsetPage<Row> {

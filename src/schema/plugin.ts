@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { anyObject, flag, object, orNull, readOnly, text, withDefault } from './leaf.ts'
+import { anyObject, flag, object, orNull, readOnly, text, withDefault } from './fields.ts'
 import { id, metadata, type Metadata, type Millis, type Input } from './shared.ts'
 
 const entries = {

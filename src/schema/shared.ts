@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { dictionary, integer, keywords, object, text, textProblem } from './leaf.ts'
+import { dictionary, integer, keywords, object, text, textProblem } from './fields.ts'
 
 /** The form of every id that a client may choose. */
 export const idPattern = /^[A-Za-z0-9_:-]{1,64}$/

@@ -1,7 +1,7 @@
 import * as v from 'valibot'
 
 import { endpointMethods } from './endpoint.ts'
-import { flag, integer, list, object, oneOf, orNull, readOnly, text, unsupported, withDefault } from './leaf.ts'
+import { flag, integer, list, object, oneOf, orNull, readOnly, text, unsupported, withDefault } from './fields.ts'
 import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit, type Input } from './shared.ts'
 
 const headerText = (value: string) => (/^[\t\x20-\x7e]+$/.test(value) ? null : 'invalid header value')

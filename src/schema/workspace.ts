@@ -1,4 +1,4 @@
-import { object, orNull, readOnly, text, withDefault } from './leaf.ts'
+import { object, orNull, readOnly, text, withDefault } from './fields.ts'
 import { description, id, metadata, type Metadata, type Millis, type Input } from './shared.ts'
 
 /** What a client may write of a workspace. */

@@ -11,7 +11,7 @@ import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Asked, listPage } from './listing.ts'
 import type { AttemptService } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 export function attemptService(ctx: Context): AttemptService {
   const { compatible } = ctx.settings

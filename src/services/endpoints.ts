@@ -7,7 +7,7 @@ import { parse } from '../schema/parse.ts'
 import { signature } from './plugins.ts'
 import { type Described, resourceService } from './resources.ts'
 import type { EndpointService } from './services.ts'
-import { inTurn } from './turns.ts'
+import { inTurn } from '../runtime/write-lock.ts'
 
 export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
   return resourceService(ctx, {

@@ -5,7 +5,7 @@ import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** A page of events ends early when its data reaches this. */
 const maxPageBytes = 16 * 1024 * 1024

@@ -7,7 +7,7 @@ import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { idPattern } from '../schema/shared.ts'
 import type { EventService, Explanation } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 const mostAttempts = 1000
 

@@ -6,8 +6,8 @@ import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
-import { follow } from './follow.ts'
-import { type Gatherer, gatherer } from './gather.ts'
+import { follow } from './traced.ts'
+import { type Gatherer, gatherer } from '../runtime/batcher.ts'
 import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */

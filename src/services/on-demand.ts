@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { configService } from './config.ts'
+import { configService } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
@@ -7,7 +7,7 @@ import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
 import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
-import { workspaceService } from './workspace-service.ts'
+import { workspaceService } from './workspaces.ts'
 
 /** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
 export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver) {

@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from './alarm.ts'
+import { alarm } from '../runtime/timer.ts'
 
 /** The time that the plugins of one delivery have together. It stands still while one of them waits for a share. */
 export class PluginTime {

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { manual } from '../core/schedule.ts'
-import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/leaf.ts'
+import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './ingest.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 const mostDeliveries = 10_000
 const batchSize = 500

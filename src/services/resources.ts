@@ -7,10 +7,10 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
-import { sharedQuestion } from './shared-question.ts'
+import { sharedQuestion } from '../runtime/single-flight.ts'
 import { refusalOf } from './taken.ts'
-import { inTurn } from './turns.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './workspaces.ts'
+import { inTurn } from '../runtime/write-lock.ts'
+import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './resolve-workspace.ts'
 
 interface Resource {
   readonly id: string

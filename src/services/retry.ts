@@ -6,7 +6,7 @@ import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './ingest.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
 export function retryService(ctx: Context): Pick<EventService, 'retry'> {

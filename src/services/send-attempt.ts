@@ -12,7 +12,7 @@ import { PosthornError } from '../errors.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded, Sent } from './deliver.ts'
-import { follow } from './follow.ts'
+import { follow } from './traced.ts'
 import { prepareRequest } from './prepare-request.ts'
 import { OutcomeRecorder } from './record-outcome.ts'
 

@@ -5,7 +5,7 @@ import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'
 import type { Conclusion } from './deliver.ts'
-import { type Gatherer, gatherer } from './gather.ts'
+import { type Gatherer, gatherer } from '../runtime/batcher.ts'
 import { jobOf } from './ingest.ts'
 
 /** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */

@@ -3,7 +3,7 @@ import type { EnginePart } from '../contracts/engine.ts'
 import { durationText, sizeText } from '../core/duration.ts'
 import { PosthornError } from '../errors.ts'
 import type { ComponentHealth } from '../schema/status.ts'
-import { inTime } from './in-time.ts'
+import { inTime } from '../runtime/deadline.ts'
 import type { Services } from './services.ts'
 
 /** Less than five seconds, so that a fault is told within them. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Violation } from '../contracts/storage/configuration.ts'
 import { PosthornError } from '../errors.ts'
-import { violationError } from './workspaces.ts'
+import { violationError } from './resolve-workspace.ts'
 
 /**
  * The error that a caller of a workspace is told of a row that cannot stand. A key that a row of the same workspace holds

@@ -7,7 +7,7 @@ import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import { isStorableJson, object, textRule, withDefault } from '../schema/leaf.ts'
+import { isStorableJson, object, textRule, withDefault } from '../schema/fields.ts'
 import { eventType } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
@@ -16,7 +16,7 @@ import { attemptService } from './attempts.ts'
 import type { Deliver, Loaded } from './deliver.ts'
 import type { Ingest } from './ingest.ts'
 import type { EndpointService } from './services.ts'
-import { resolveWorkspace } from './workspaces.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
 
 const sample = { message: 'A test delivery from Posthorn.' }
 const testInput = object({

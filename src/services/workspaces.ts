@@ -1,76 +1,95 @@
 import type { Context } from '../context.ts'
-import type { Bounds, Violation } from '../contracts/storage/configuration.ts'
-import { foreignKeyViolation, PosthornError, uniqueViolation } from '../errors.ts'
-import { maxPatterns } from '../schema/endpoint.ts'
-import { isStorableText, textRule } from '../schema/leaf.ts'
-import type { Workspace } from '../schema/workspace.ts'
+import type { Page, TimeRange } from '../contracts/storage/list.ts'
+import { merge } from '../core/merge.ts'
+import { notFound, PosthornError } from '../errors.ts'
+import { listParameters } from '../schema/page.ts'
+import { parse } from '../schema/parse.ts'
+import { idPattern } from '../schema/shared.ts'
+import { type Workspace, workspaceInput } from '../schema/workspace.ts'
+import { type Asked, listPage } from './listing.ts'
+import type { WorkspaceService } from './services.ts'
+import { inTurn } from '../runtime/write-lock.ts'
+import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './resolve-workspace.ts'
 
-/** The id and name of the workspace that always exists. */
-export const defaultWorkspace = 'default'
+export function workspaceService(ctx: Context): WorkspaceService {
+  const { workspaces } = ctx.storage
 
-export function unknownWorkspace(idOrName: string): PosthornError {
-  return new PosthornError('unknown_workspace', `invalid workspace: ${idOrName}`)
-}
-
-/** How much a workspace may have. */
-export function boundsOf(ctx: Context): Bounds {
-  return { ...ctx.settings.limits, patterns: maxPatterns }
-}
-
-/** The error that tells of a row that cannot stand. */
-export function violationError(violation: Violation): PosthornError {
-  if (violation.kind === 'full') {
-    const what = violation.of === 'patterns' ? 'event patterns of all endpoints' : violation.of
-    return new PosthornError('validation', `maximum number of ${what} of a workspace is ${violation.most}`)
+  async function get(id: string) {
+    const found = idPattern.test(id) ? await workspaces.get(id) : null
+    if (found === null) throw notFound()
+    return found
   }
-  return violation.kind === 'unique'
-    ? uniqueViolation(violation.key)
-    : foreignKeyViolation(violation.key, violation.references)
-}
 
-/**
- * The workspace with that id, else the one with that name. The default one is answered too where nobody has written it yet.
- * @throws PosthornError `unknown_workspace`.
- */
-export async function resolveWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
-  return (await stored(ctx, idOrName)) ?? unwrittenDefault(ctx)
-}
+  /** A page of the list. Until the default workspace is written there is no other. */
+  async function pageOf(asked: Asked): Promise<Page<Workspace>> {
+    const page = await workspaces.list(asked)
+    if (page.rows.length > 0 || (await workspaces.get(defaultWorkspace)) !== null) return page
+    const rows = [unwrittenDefault(ctx)].filter((row) => isListed(row, asked))
+    return { ...page, rows: rows.slice(0, asked.limit), total: asked.page === null ? null : rows.length }
+  }
 
-/**
- * The same for a write into the workspace: the default one is written first where nobody has done so yet.
- * @throws PosthornError `unknown_workspace`.
- */
-export async function writableWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
-  return (await stored(ctx, idOrName)) ?? (await makeDefault(ctx))
-}
-
-/** The stored workspace; null for the default one that nobody has written yet. */
-async function stored(ctx: Context, idOrName: string): Promise<Workspace | null> {
-  if (!isStorableText(idOrName)) throw new PosthornError('validation', textRule)
-  const found = await ctx.storage.workspaces.find(idOrName)
-  if (found === null && idOrName !== defaultWorkspace) throw unknownWorkspace(idOrName)
-  return found?.row ?? null
-}
-
-/** The default workspace as it is shown until it is written. Engines that migrate write it then, others with the first write. */
-export function unwrittenDefault(ctx: Context): Workspace {
-  const now = ctx.clock.now()
   return {
-    id: defaultWorkspace,
-    name: defaultWorkspace,
-    description: null,
-    metadata: {},
-    created_at: now,
-    updated_at: now,
+    async list(query = {}) {
+      return await listPage<Workspace>('/workspaces', listParameters.workspaces, query, pageOf)
+    },
+
+    async create(input) {
+      const { id, created_at: _created, updated_at: _updated, ...fields } = parse(workspaceInput, input)
+      await writableWorkspace(ctx, defaultWorkspace)
+      const now = ctx.clock.now()
+      const row: Workspace = { id: id ?? ctx.newId(), ...fields, created_at: now, updated_at: now }
+      const outcome = await workspaces.insert(row)
+      if (outcome === 'written') return row
+      if (outcome === 'missing') throw new PosthornError('internal', 'the storage refused the workspace')
+      throw violationError(outcome)
+    },
+
+    async get(id) {
+      if (id !== defaultWorkspace) return (await get(id)).row
+      return (await workspaces.get(id))?.row ?? unwrittenDefault(ctx)
+    },
+
+    update: (id, input) =>
+      inTurn(ctx.storage, id, async () => {
+        if (id === defaultWorkspace) await writableWorkspace(ctx, id)
+        const { row: old, revision } = await get(id)
+        const { id: _id, ...fields } = parse(workspaceInput, merge(old, input))
+        if (id === defaultWorkspace && fields.name !== defaultWorkspace) {
+          throw new PosthornError('validation', 'cannot rename default workspace')
+        }
+        const row: Workspace = { id, ...fields, created_at: old.created_at, updated_at: ctx.clock.now() }
+        const outcome = await workspaces.update(row, revision)
+        if (outcome === 'written') return row
+        if (outcome === 'conflict') return outcome
+        throw outcome === 'missing' ? notFound() : violationError(outcome)
+      }),
+
+    async delete(id) {
+      if (id === defaultWorkspace) throw new PosthornError('validation', 'cannot delete a default workspace')
+      if (idPattern.test(id)) await workspaces.delete(id)
+    },
   }
 }
 
-/** Makes the default workspace, unless somebody else does meanwhile. */
-async function makeDefault(ctx: Context): Promise<Workspace> {
-  const row = unwrittenDefault(ctx)
-  if ((await ctx.storage.workspaces.insert(row)) === 'written') return row
-  // Somebody else made it meanwhile.
-  const found = await ctx.storage.workspaces.get(defaultWorkspace)
-  if (found === null) throw new PosthornError('internal', 'the default workspace cannot be made')
-  return found.row
+/** Whether a list that begins here and has these filters shows the row. */
+function isListed(
+  row: Workspace,
+  { name, metadata = {}, created_at, after, before, page, descending }: Asked,
+): boolean {
+  const isBehind = (id: string | null, direction: boolean) => id === null || (direction ? row.id < id : row.id > id)
+  return (
+    (name === undefined || row.name === name) &&
+    Object.keys(metadata).length === 0 &&
+    inRange(row.created_at, created_at ?? {}) &&
+    (page === null || page === 1) &&
+    isBehind(after, descending) &&
+    isBehind(before, !descending)
+  )
+}
+
+function inRange(
+  time: number,
+  { eq = time, gt = -Infinity, gte = time, lt = Infinity, lte = time }: TimeRange,
+): boolean {
+  return time === eq && time > gt && time >= gte && time < lt && time <= lte
 }

@@ -1,5 +1,5 @@
 import type { Grant, Limiter } from '../contracts/limiter.ts'
-import { gcra } from '../core/gcra.ts'
+import { gcra } from '../core/rate-limit.ts'
 import { equal, there } from './assert.ts'
 import { type Contract, promise } from './contract.ts'
 import { random } from './random.ts'

@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from '../services/alarm.ts'
+import { alarm } from '../runtime/timer.ts'
 import type { Wakeup } from './wakeup.ts'
 
 const restMs = 500

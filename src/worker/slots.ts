@@ -1,6 +1,6 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
-import { alarm } from '../services/alarm.ts'
+import { alarm } from '../runtime/timer.ts'
 import { SlotCounts, type SlotRequest } from './slot-counts.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
 import { Spread } from './spread.ts'

@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from '../services/alarm.ts'
+import { alarm } from '../runtime/timer.ts'
 
 /** No timer is set for what falls due later than this: the loop asks the engine before that. */
 const mostMs = 10_000

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { redis } from '../../adapters/redis/index.ts'
-import { gcra } from '../../src/core/gcra.ts'
+import { gcra } from '../../src/core/rate-limit.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 
 describeRedis.each(clients)('the limiter on Redis through $name', { timeout: 30_000 }, ({ open }) => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { memory } from '../../adapters/memory/index.ts'
-import { object } from '../../src/schema/leaf.ts'
+import { object } from '../../src/schema/fields.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
 

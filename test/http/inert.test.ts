@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { functionPlugin } from '../../src/plugins/function/index.ts'
-import { object } from '../../src/schema/leaf.ts'
+import { object } from '../../src/schema/fields.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { memoryLog } from './api.ts'
 

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 import { maxConnectionsPerOrigin } from '../../adapters/node/bounds.ts'
-import { type Visitor, gate } from '../../adapters/node/gate.ts'
+import { type Visitor, gate } from '../../adapters/node/semaphore.ts'
 import type { Resolve } from '../../adapters/node/lookup.ts'
 import { wires } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { definePlugin } from '../../src/contracts/plugin.ts'
-import { anyObject } from '../../src/schema/leaf.ts'
+import { anyObject } from '../../src/schema/fields.ts'
 import { api, refusal, url } from '../http/api.ts'
 import { onEveryEngine } from '../support/engines.ts'
 

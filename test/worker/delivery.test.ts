@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { definePlugin } from '../../src/contracts/plugin.ts'
-import { object } from '../../src/schema/leaf.ts'
+import { object } from '../../src/schema/fields.ts'
 import { createTestPosthorn, type TestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const url = 'https://shop.test/hooks'

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Options } from '../../src/options.ts'
-import { gatherer } from '../../src/services/gather.ts'
+import { gatherer } from '../../src/runtime/batcher.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 

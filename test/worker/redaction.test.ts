@@ -6,7 +6,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { functionPlugin } from '../../src/plugins/function/index.ts'
-import { anyObject } from '../../src/schema/leaf.ts'
+import { anyObject } from '../../src/schema/fields.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const base64 = (text: string) => Buffer.from(text.padEnd(32, '-')).toString('base64')

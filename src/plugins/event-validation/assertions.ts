@@ -1,4 +1,4 @@
-import { textLength } from '../../schema/leaf.ts'
+import { textLength } from '../../schema/fields.ts'
 import { canonical } from './canonical.ts'
 import { numberFormats, type TextFormat } from './format.ts'
 import type { Pattern } from './pattern.ts'

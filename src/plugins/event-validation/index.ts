@@ -6,7 +6,7 @@
 // and imports node: modules.
 
 import { definePlugin, type PluginKind } from '../../contracts/plugin.ts'
-import { dictionary, flag, object, oneOf, orNull, text, textProblem, withDefault } from '../../schema/leaf.ts'
+import { dictionary, flag, object, oneOf, orNull, text, textProblem, withDefault } from '../../schema/fields.ts'
 import { runnerOf } from '../pool/shared.ts'
 import { unavailable } from '../unavailable.ts'
 import type { Schemas } from './judge.ts'

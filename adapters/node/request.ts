@@ -2,7 +2,7 @@ import type { Cancelable } from '../../src/core/cancellation.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
-import { type Call, type Line, type Listener, type Wire, maxFramingBytes } from './wire.ts'
+import { type Call, type Line, type Listener, type Wire, maxFramingBytes } from './connection.ts'
 
 export interface Exchange {
   readonly method: string

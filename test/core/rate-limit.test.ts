@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { gcra } from '../../src/core/gcra.ts'
+import { gcra } from '../../src/core/rate-limit.ts'
 
 const now = 1_767_225_600_000
 

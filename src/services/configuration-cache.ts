@@ -9,7 +9,7 @@ import type { Storage } from '../contracts/storage.ts'
 import { matcher } from '../core/match.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
-import { sharedQuestion } from './shared-question.ts'
+import { sharedQuestion } from '../runtime/single-flight.ts'
 
 const mostWorkspaces = 1000
 

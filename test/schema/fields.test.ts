@@ -16,7 +16,7 @@ import {
   textLength,
   unsupported,
   withDefault,
-} from '../../src/schema/leaf.ts'
+} from '../../src/schema/fields.ts'
 import { check, parse } from '../../src/schema/parse.ts'
 import { type FieldError, type FieldErrors, invalid, type PosthornError } from '../../src/errors.ts'
 

@@ -7,14 +7,14 @@ import { oneLine } from '../core/one-line.ts'
 import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
 import { refusalOf, taken } from './taken.ts'
-import { inTurn } from './turns.ts'
-import { pluginsByOwner, wantedConfiguration } from './wanted.ts'
+import { inTurn } from '../runtime/write-lock.ts'
+import { pluginsByOwner, wantedConfiguration } from './desired-configuration.ts'
 import {
   boundsOf,
   defaultWorkspace,
@@ -23,7 +23,7 @@ import {
   unwrittenDefault,
   violationError,
   writableWorkspace,
-} from './workspaces.ts'
+} from './resolve-workspace.ts'
 
 export function configService(ctx: Context): ConfigService {
   /** The default workspace has none where nobody has written it yet. */

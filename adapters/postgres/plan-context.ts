@@ -1,7 +1,7 @@
 import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
-import { type Key, keysOf, keyText, type Seen, type SeenRow } from './rules.ts'
+import { type Key, keysOf, keyText, type Seen, type SeenRow } from './constraints.ts'
 import { type Kind, kinds } from './rows.ts'
 import { raw, type Sql, sql } from './sql.ts'
 

@@ -1,7 +1,7 @@
 import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Database } from './database.ts'
 import { kinds } from './rows.ts'
-import { routesOf } from './rules.ts'
+import { routesOf } from './constraints.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 // A host's transaction may not meet a unique violation, for nothing can follow an error in it. Within a workspace its row

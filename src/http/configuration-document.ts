@@ -1,7 +1,7 @@
 import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import type { ConfigDocument } from '../schema/config.ts'
-import { isPlainObject } from '../schema/leaf.ts'
+import { isPlainObject } from '../schema/fields.ts'
 
 /** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { addressJudge } from '../../src/core/address.ts'
+import { addressJudge } from '../../src/core/deny-rules.ts'
 import { PosthornError } from '../../src/errors.ts'
 
 const guard = addressJudge({ deny: ['@default'], allow: [] })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { PosthornError } from '../../src/errors.ts'
-import { gatherer } from '../../src/services/gather.ts'
+import { gatherer } from '../../src/runtime/batcher.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A gatherer whose flushes are answered by hand. */

@@ -5,8 +5,8 @@ import { definePlugin, type PluginKind } from '../../src/contracts/plugin.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { registry } from '../../src/plugins/registry.ts'
-import { configurationCache } from '../../src/services/configuration.ts'
-import { object } from '../../src/schema/leaf.ts'
+import { configurationCache } from '../../src/services/configuration-cache.ts'
+import { object } from '../../src/schema/fields.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }

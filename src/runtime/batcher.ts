@@ -3,8 +3,8 @@ import { Cancellation } from '../core/cancellation.ts'
 import { inTurns } from '../core/in-turns.ts'
 import { mayTake } from '../core/share.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
-import { alarm } from './alarm.ts'
-import { inTime } from './in-time.ts'
+import { alarm } from './timer.ts'
+import { inTime } from './deadline.ts'
 
 const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024

@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import type { Cancelable } from '../core/cancellation.ts'
-import { alarm } from './alarm.ts'
+import { alarm } from './timer.ts'
 
 /**
  * What work comes to, if it comes to anything within `ms` and before `until` is canceled; else it throws what `late` makes.
