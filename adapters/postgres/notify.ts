@@ -1,4 +1,5 @@
 import type { Change } from '../../src/contracts/storage/configuration.ts'
+import { firstRestMs, restAfter } from '../../src/core/announcement-rest.ts'
 import { type Database, json } from './database.ts'
 import { letExit } from './timers.ts'
 import { nothing, type Sql, sql } from './sql.ts'
@@ -18,15 +19,15 @@ export type Announce = (...news: readonly News[]) => Promise<void>
 export const channelOf = (schema: string): string => schema
 /** The server takes payloads below 8000 bytes. */
 const maxPayload = 7000
-const restMs = 50
 
 /**
- * Notifies in a statement of its own, at once and then at most every 50 ms: inside a statement that writes, a NOTIFY
+ * Notifies in a statement of its own, at once, and after a rest what came during it (see `restAfter`): inside a statement that writes, a NOTIFY
  * would hold a lock of the whole database server until the commit. `origin` says who it is.
  */
 export function announcer(db: Database, origin: () => string): Announce {
   let waiting = new Set<string>()
   let resting = false
+  let restMs = firstRestMs
 
   const send = (): void => {
     if (resting || waiting.size === 0) return
@@ -38,6 +39,7 @@ export function announcer(db: Database, origin: () => string): Announce {
     letExit(
       setTimeout(() => {
         resting = false
+        restMs = restAfter(restMs, waiting.size > 0)
         send()
       }, restMs),
     )

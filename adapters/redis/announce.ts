@@ -1,8 +1,6 @@
+import { firstRestMs, restAfter } from '../../src/core/announcement-rest.ts'
 import type { Connection } from './client.ts'
 import { letExit } from './timers.ts'
-
-/** The least time between two announcements of one process, milliseconds. */
-const everyMs = 50
 
 export interface Announcer {
   /** What its announcements carry, so that its own are known from those of others. */
@@ -11,13 +9,14 @@ export interface Announcer {
 }
 
 /**
- * Tells all processes that something was added: at once, and at most once in 50 ms, the last one never left out.
+ * Tells all processes that something was added: at once, and after a rest what came during it (see `restAfter`).
  * It is a hint, so nobody waits for it, its failure is nobody's, and it keeps no process alive.
  */
 export function announcer(connection: Connection, channel: string): Announcer {
   const origin = crypto.randomUUID()
   let resting = false
   let again = false
+  let restMs = firstRestMs
   const announce = (): void => {
     if (resting) {
       again = true
@@ -27,10 +26,11 @@ export function announcer(connection: Connection, channel: string): Announcer {
     connection.send('PUBLISH', [channel, origin], false).catch(() => {})
     const timer: unknown = setTimeout(() => {
       resting = false
+      restMs = restAfter(restMs, again)
       if (!again) return
       again = false
       announce()
-    }, everyMs)
+    }, restMs)
     letExit(timer)
   }
   return { origin, announce }

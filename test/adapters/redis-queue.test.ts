@@ -181,7 +181,7 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
     const told: string[] = []
     const stop = await storage.queue.onAdded!((where) => told.push(where))
     const heard = async () => {
-      await new Promise((later) => setTimeout(later, 200)) // announcements are 50 ms apart at most
+      await new Promise((later) => setTimeout(later, 200)) // rests between announcements are 50 ms at most
       return told.splice(0)
     }
     await storage.queue.add([jobOf(1, 0)])
