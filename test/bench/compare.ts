@@ -100,21 +100,31 @@ export async function compare(
     rounds,
     items,
     setting,
-  }: { rounds: number; items: (name: string) => number; setting: (name: string) => Promise<Setting> },
+    after = async () => {},
+  }: {
+    rounds: number
+    items: number
+    setting: (name: string) => Promise<Setting>
+    /** Called after each run; throws when the run does not count. */
+    after?: (name: string) => Promise<void>
+  },
 ): Promise<Summary[]> {
   const runs = new Map<string, Run[]>(names.map((name) => [name, []]))
   for (let round = 0; round < rounds; round++) {
     // Another order each round, so that nobody always comes after the same one.
     const order = [...names.slice(round % names.length), ...names.slice(0, round % names.length)]
-    for (const name of order) runs.get(name)!.push(await runApart(name, await setting(name)))
+    for (const name of order) {
+      runs.get(name)!.push(await runApart(name, await setting(name)))
+      await after(name)
+    }
   }
   return names.map((name) => {
     const all = runs.get(name)!
     return {
       name,
-      perSecond: items(name) / median(all.map(({ seconds }) => seconds)),
-      cpuMicros: (median(all.map(({ cpuSeconds }) => cpuSeconds)) / items(name)) * 1e6,
-      serverMicros: (median(all.map(({ serverSeconds }) => serverSeconds)) / items(name)) * 1e6,
+      perSecond: items / median(all.map(({ seconds }) => seconds)),
+      cpuMicros: (median(all.map(({ cpuSeconds }) => cpuSeconds)) / items) * 1e6,
+      serverMicros: (median(all.map(({ serverSeconds }) => serverSeconds)) / items) * 1e6,
       peakMiB: median(all.map(({ peakMiB }) => peakMiB)),
       runs: all,
     }

@@ -1,47 +1,50 @@
-import { type Contender, compare, isRun, machine, quick, say, sideBySide, table } from './compare.ts'
+import { type Contender, compare, isRun, machine, quick, say, table } from './compare.ts'
 import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
-import { bareHttp, bareUndici } from './peers/bare.ts'
+import { bareDispatch, bareRequest } from './peers/bare.ts'
 import { bullmq } from './peers/bullmq.ts'
 import { graphileWorker } from './peers/graphile-worker.ts'
-import { countdown } from './peers/home-made.ts'
 import { pgBoss } from './peers/pg-boss.ts'
+import { sketch } from './peers/sketch.ts'
+import { concurrency, laps, warmUp } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
-// Events of 1 KiB, published one at a time by one process, which also delivers them, signed, to one endpoint in a process
-// of its own: from the first publish until every attempt is recorded SUCCESSFUL with its details.
+// Events of 1 KiB, published in calls of 500 with four under way, by one process that also delivers them, signed, to one
+// endpoint in a process of its own: from the first publish until every attempt is recorded with its details. A run counts
+// when every event arrived once.
 
-const concurrency = 256
-const rounds = quick ? 1 : 5
+const rounds = quick ? 1 : 3
 const events = quick ? 4000 : 20_000
-/** The home-made ones deliver fewer, lest all take six minutes, once they are warm; with BENCH_FULL=yes as many. */
-const eventsOfPeers = quick || process.env['BENCH_FULL'] === 'yes' ? events : 3000
 const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 
-function posthornOn(engine: Engine): Contender {
+/** `slots`: how many requests the endpoint may have at once; the default of the library where it is not given. */
+function posthornOn(engine: Engine, slots?: number): Contender {
   return async (setting) => {
-    const { url, events: count } = setting
-    const value = JSON.parse(setting.data) as Record<string, unknown>
-    const done = countdown(count)
+    const lap = laps(JSON.parse(setting.data))
     const { posthorn, close } = await openPosthorn(engine, setting, {
-      deliver: { concurrency, perEndpoint: concurrency },
-      settled: done.tell,
+      deliver: slots === undefined ? {} : { concurrency: slots, perEndpoint: slots },
+      settled: lap.delivered,
     })
-    const endpoint = await posthorn.endpoints.create('default', { request: { url }, events: ['*'] })
+    const endpoint = await posthorn.endpoints.create('default', { request: { url: setting.url }, events: ['*'] })
     await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
     await posthorn.start()
+    // Calls that are made side by side go together by themselves.
+    const run = (count: number) =>
+      lap.run(count, (batch) =>
+        Promise.all(
+          batch.map(({ type, data: value }) =>
+            posthorn.events.create('default', { event_type: type, data: value as Record<string, unknown> }),
+          ),
+        ),
+      )
+    await run(warmUp)
     return {
-      async work() {
-        await sideBySide(count, concurrency, () =>
-          posthorn.events.create('default', { event_type: 'bench.event', data: value }),
-        )
-        await done.over
-      },
+      work: () => run(setting.events),
       async check() {
         const list = { status: 'SUCCESSFUL', page_no: 1, page_size: 1 } as const
         const page = await posthorn.attempts.list('default', list)
         const total = 'total' in page ? page.total : 0
-        if (total !== count) throw new Error(`${total} of ${count} attempts are recorded as successful`)
+        if (total !== warmUp + setting.events) throw new Error(`${total} attempts are recorded as successful`)
         const { request, response } = await posthorn.attempts.get('default', page.data[0]!.id)
         if (!request?.headers?.['webhook-signature'] || response?.body !== '{"ok":true}') {
           throw new Error('an attempt has no details')
@@ -55,18 +58,19 @@ function posthornOn(engine: Engine): Contender {
   }
 }
 
-const peers: Readonly<Record<string, Contender>> = {
-  'pg-boss, outcomes in Postgres': pgBoss,
-  'graphile-worker, outcomes in Postgres': graphileWorker,
-  'BullMQ, outcomes in Postgres': bullmq,
+const limits: Readonly<Record<string, Contender>> = {
+  'bare undici.request': bareRequest,
+  'bare undici dispatch': bareDispatch,
 }
 const contenders: Readonly<Record<string, Contender>> = {
-  'bare undici.request': bareUndici,
-  'bare node:http': bareHttp,
-  ...Object.fromEntries(engines.map((engine) => [`Posthorn, ${engine}`, posthornOn(engine)])),
-  ...peers,
+  ...limits,
+  ...Object.fromEntries(engines.map((engine) => [`Posthorn, ${engine}`, posthornOn(engine, concurrency)])),
+  'Posthorn, postgres, default slots': posthornOn('postgres'),
+  'sketch of batches on Postgres': sketch,
+  'graphile-worker': graphileWorker,
+  'pg-boss': pgBoss,
+  'BullMQ, outcomes in Postgres': bullmq,
 }
-const eventsOf = (name: string): number => (name in peers ? eventsOfPeers : events)
 
 async function main(): Promise<void> {
   const named = process.argv.slice(2).filter((word) => !word.startsWith('-'))
@@ -77,22 +81,27 @@ async function main(): Promise<void> {
   const servers = await startServers()
   const summaries = await compare(names, {
     rounds,
-    items: eventsOf,
-    setting: async (name) => {
+    items: events,
+    async setting() {
       await servers.clean()
-      return { ...freshPlace(servers), url: receiver.url, events: eventsOf(name), data }
+      await receiver.counts()
+      return { ...freshPlace(servers), url: receiver.url, events, data }
+    },
+    async after(name) {
+      const { arrived, repeated } = await receiver.counts()
+      const expected = name in limits ? events : warmUp + events
+      if (arrived !== expected || repeated > 0) throw new Error(`${name}: ${arrived} arrived, ${repeated} twice`)
     },
   })
   await servers.stop()
   receiver.stop()
 
   const rate = (name: string): number => summaries.find((each) => each.name === name)?.perSecond ?? NaN
-  const limit = Math.max(...summaries.slice(0, 2).map(({ perSecond }) => perSecond))
+  const limit = rate('bare undici.request')
   say(`deliver: ${events} events of 1 KiB, ${concurrency} at a time, median of ${rounds} interleaved runs`)
-  if (eventsOfPeers < events) say(`${Object.keys(peers).join('; ')}: ${eventsOfPeers} events`)
   say(machine())
   table(
-    ['', 'events/s', 'of the limit', 'CPU µs/event', 'servers µs/event', 'peak MiB'],
+    ['', 'events/s', 'of undici.request', 'CPU µs/event', 'servers µs/event', 'peak MiB'],
     summaries.map(({ name, perSecond, cpuMicros, serverMicros, peakMiB }) => [
       name,
       perSecond.toFixed(0),
@@ -102,11 +111,16 @@ async function main(): Promise<void> {
       peakMiB.toFixed(0),
     ]),
   )
-  const best = Math.max(rate('pg-boss, outcomes in Postgres'), rate('graphile-worker, outcomes in Postgres'))
-  say(`memory / the better bare client: ${(rate('Posthorn, memory') / limit).toFixed(2)}`)
-  say(`Postgres / the best home-made on Postgres: ${(rate('Posthorn, postgres') / best).toFixed(2)}`)
-  const both = rate('Posthorn, postgres + redis') / rate('BullMQ, outcomes in Postgres')
-  say(`Postgres + Redis / BullMQ with Postgres: ${both.toFixed(2)}`)
+  const own = rate('Posthorn, postgres')
+  const ratios: readonly (readonly [what: string, of: number, to: number])[] = [
+    ['memory / bare undici.request', rate('Posthorn, memory'), limit],
+    ['Redis / bare undici.request', rate('Posthorn, redis'), limit],
+    ['Postgres / the better of pg-boss and graphile-worker', own, Math.max(rate('pg-boss'), rate('graphile-worker'))],
+    ['Postgres / sketch', own, rate('sketch of batches on Postgres')],
+    ['Postgres + Redis / BullMQ', rate('Posthorn, postgres + redis'), rate('BullMQ, outcomes in Postgres')],
+    ['Postgres, default slots / 256 slots', rate('Posthorn, postgres, default slots'), own],
+  ]
+  for (const [what, of, to] of ratios) if (!Number.isNaN(of / to)) say(`${what}: ${(of / to).toFixed(2)}`)
   if (process.argv.includes('--runs')) {
     for (const { name, runs } of summaries) say(`${name}: ${runs.map(({ seconds }) => seconds.toFixed(2)).join(' ')} s`)
   }

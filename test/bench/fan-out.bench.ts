@@ -48,7 +48,7 @@ async function main(): Promise<void> {
   const servers = await startServers()
   const summaries = await compare(engines, {
     rounds,
-    items: () => endpoints,
+    items: endpoints,
     setting: async () => ({ ...freshPlace(servers), url: receiver.url, events: 1, data: '' }),
   })
   await servers.stop()

@@ -71,7 +71,7 @@ async function main(): Promise<void> {
   )
   const summaries = await compare(names, {
     rounds,
-    items: () => requests,
+    items: requests,
     setting: async () => ({ ...freshPlace(servers), url: '', events: requests, data: '' }),
   })
   await servers.stop()

@@ -12,7 +12,7 @@ import {
   spanMs,
 } from './history.ts'
 import { quantile } from './listener.ts'
-import { countdown } from './peers/home-made.ts'
+import { countdown } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 

@@ -1,50 +1,54 @@
 import { Queue, Worker } from 'bullmq'
-import { Redis } from 'ioredis'
 
 import type { Contender } from '../compare.ts'
 import {
   checkTables,
   concurrency,
   laps,
-  newEvent,
   openTables,
+  outcomes,
   type OwnEvent,
   sender,
-  storeEvent,
-  storeOutcome,
+  storeEvents,
   warmUp,
-} from './home-made.ts'
+} from './tools.ts'
 
 /**
- * BullMQ on Redis, events and outcomes in PostgreSQL. As its documentation advises: one worker with a concurrency for
- * work that waits, connections of their own for queue and worker, finished jobs removed, the persistence of Redis on.
+ * BullMQ on Redis, events and outcomes in PostgreSQL. As its documentation advises: `addBulk`, one worker with a concurrency
+ * for work that waits, finished jobs removed, the persistence of Redis on.
  */
 export const bullmq: Contender = async ({ postgres, redis, url, events, data }) => {
-  const value: unknown = JSON.parse(data)
-  const pool = await openTables(postgres, 20)
-  const send = sender(url)
-  const lap = laps()
-  const connection = () => new Redis(redis, { maxRetriesPerRequest: null, enableAutoPipelining: true })
+  const pool = await openTables(postgres, 10)
+  const http = sender(url)
+  const record = outcomes(pool)
+  const lap = laps(JSON.parse(data))
+  const { hostname: host, port } = new URL(redis)
+  const connection = { host, port: Number(port) }
 
-  const own = [connection(), connection()] as const
-  const queue = new Queue<OwnEvent>('webhooks', {
-    connection: own[0],
-    defaultJobOptions: { removeOnComplete: true, attempts: 3, backoff: { type: 'exponential', delay: 1000 } },
+  const queue = new Queue<OwnEvent>('deliveries', {
+    connection,
+    defaultJobOptions: {
+      removeOnComplete: true,
+      removeOnFail: 5000,
+      attempts: 5,
+      backoff: { type: 'exponential', delay: 60_000 },
+    },
   })
   const worker = new Worker<OwnEvent>(
-    'webhooks',
+    'deliveries',
     async ({ data: event }) => {
-      await storeOutcome(pool, event.id, await send(event))
+      const outcome = await http.send(event)
+      await record(outcome)
+      if (outcome.status !== 'SUCCESSFUL') throw new Error(outcome.error ?? `status ${outcome.code}`)
       lap.delivered()
     },
-    { connection: own[1], concurrency },
+    { connection, concurrency },
   )
   await Promise.all([queue.waitUntilReady(), worker.waitUntilReady()])
 
-  async function publish(): Promise<void> {
-    const event = newEvent(value)
-    await storeEvent(pool, event)
-    await queue.add('deliver', event, { jobId: event.id })
+  async function publish(batch: readonly OwnEvent[]): Promise<void> {
+    await storeEvents(pool, batch)
+    await queue.addBulk(batch.map((event) => ({ name: 'deliver', data: event, opts: { jobId: event.id } })))
   }
   await lap.run(warmUp, publish)
 
@@ -54,7 +58,7 @@ export const bullmq: Contender = async ({ postgres, redis, url, events, data }) 
     async close() {
       await worker.close()
       await queue.close()
-      for (const each of own) each.disconnect()
+      await http.close()
       await pool.end()
     },
   }

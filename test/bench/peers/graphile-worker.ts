@@ -1,61 +1,49 @@
-import { Logger, run } from 'graphile-worker'
+import { Logger, makeWorkerUtils, run, runMigrations } from 'graphile-worker'
 
 import type { Contender } from '../compare.ts'
-import {
-  checkTables,
-  concurrency,
-  laps,
-  newEvent,
-  openTables,
-  type OwnEvent,
-  sender,
-  storeOutcome,
-  warmUp,
-} from './home-made.ts'
+import { checkTables, concurrency, laps, openTables, outcomes, type OwnEvent, sender, warmUp } from './tools.ts'
 
 /**
- * graphile-worker, events and outcomes in the same PostgreSQL. As its documentation on performance advises: jobs fetched
- * through the local queue, completions batched, a pool somewhat larger than what uses it; event and job in one statement.
+ * graphile-worker, outcomes in the same PostgreSQL; the event travels as the payload of the job, which is deleted when it
+ * ends, so the outcome keeps the body. As its documentation on performance advises: jobs added in batches and fetched through
+ * the local queue, completions batched.
  */
 export const graphileWorker: Contender = async ({ postgres, url, events, data }) => {
-  const value: unknown = JSON.parse(data)
   const pool = await openTables(postgres, 20)
+  pool.on('connect', (client) => client.on('error', () => {}))
   await pool.query('drop schema if exists graphile_worker cascade')
-  const send = sender(url)
-  const lap = laps()
+  const http = sender(url)
+  const record = outcomes(pool)
+  const lap = laps(JSON.parse(data))
 
-  const runner = await run({
-    preset: {
-      worker: {
-        connectionString: postgres,
-        concurrentJobs: concurrency,
-        maxPoolSize: 25,
-        pollInterval: 500,
-        localQueue: { size: 2 * concurrency },
-        completeJobBatchDelay: 0,
-        failJobBatchDelay: 0,
-      },
+  const preset = {
+    worker: {
+      concurrentJobs: concurrency,
+      localQueue: { size: 500 },
+      completeJobBatchDelay: 0,
+      failJobBatchDelay: 0,
+      logger: new Logger(() => () => {}),
     },
+  }
+  await runMigrations({ pgPool: pool, preset })
+  const utils = await makeWorkerUtils({ pgPool: pool, preset })
+  const runner = await run({
+    pgPool: pool,
+    preset,
+    noHandleSignals: true,
     taskList: {
       async deliver(payload) {
         const event = payload as OwnEvent // as it was added
-        await storeOutcome(pool, event.id, await send(event))
+        const outcome = await http.send(event)
+        await record({ ...outcome, request_body: JSON.stringify(event.data) })
+        if (outcome.status !== 'SUCCESSFUL') throw new Error(outcome.error ?? `status ${outcome.code}`)
         lap.delivered()
       },
     },
-    noHandleSignals: true,
-    logger: new Logger(() => () => {}),
   })
 
-  async function publish(): Promise<void> {
-    const event = newEvent(value)
-    await pool.query({
-      name: 'publish',
-      text: `with event as (insert into own.events (id, type, body) values ($1, $2, $3))
-        select from graphile_worker.add_job('deliver', $4::json, max_attempts => 3)`,
-      values: [event.id, event.type, event.body, JSON.stringify(event)],
-    })
-  }
+  const publish = (batch: readonly OwnEvent[]) =>
+    utils.addJobs(batch.map((payload) => ({ identifier: 'deliver', payload, maxAttempts: 5 })))
   await lap.run(warmUp, publish)
 
   return {
@@ -63,6 +51,8 @@ export const graphileWorker: Contender = async ({ postgres, url, events, data })
     check: () => checkTables(pool, warmUp + events),
     async close() {
       await runner.stop()
+      await utils.release()
+      await http.close()
       await pool.end()
     },
   }
