@@ -32,9 +32,7 @@ function posthornOn(engine: Engine, slots?: number): Contender {
     const run = (count: number) =>
       lap.run(count, (batch) =>
         Promise.all(
-          batch.map(({ type, data: value }) =>
-            posthorn.events.create('default', { event_type: type, data: value as Record<string, unknown> }),
-          ),
+          batch.map(({ type, data: value }) => posthorn.events.create('default', { event_type: type, data: value })),
         ),
       )
     await run(warmUp)
