@@ -6,7 +6,7 @@ const toleratedMs = 500
 
 /** The system's clock. The only place that reads it. */
 export function systemClock(): Clock & { elapsed(): number } {
-  return { system: true, now: () => Date.now(), elapsed: () => performance.now(), sleep, alarm }
+  return { system: true, now: () => Date.now(), elapsed: () => performance.now(), sleep, startTimer: startTimer }
 }
 
 /** The time between two moments by a clock, for clocks that do not tell it. */
@@ -32,7 +32,9 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
   const elapsed = elapsedOf(clock)
   const sleeps = {
     sleep: (ms: number, signal?: AbortSignal) => clock.sleep(ms, signal),
-    ...(clock.alarm !== undefined && { alarm: (ms: number, ring: () => void) => clock.alarm!(ms, ring) }),
+    ...(clock.startTimer !== undefined && {
+      startTimer: (ms: number, ring: () => void) => clock.startTimer!(ms, ring),
+    }),
   }
   if (!clock.system) {
     return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => Promise.resolve() }
@@ -114,7 +116,7 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   })
 }
 
-function alarm(ms: number, ring: () => void): () => void {
+function startTimer(ms: number, ring: () => void): () => void {
   const timer = setTimeout(ring, Math.min(Math.max(0, ms), longestMs))
   return () => clearTimeout(timer)
 }

@@ -83,7 +83,7 @@ export interface Context {
   /** The workspaces' configurations, compiled. */
   readonly configuration: ConfigurationCache
   /** Whether writes of different callers may share a batch. */
-  readonly gathers: boolean
+  readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */
   readonly resends: boolean
   /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */

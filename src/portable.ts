@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 import type { HashName, Platform, Proxy, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
-import { addressJudge } from './core/deny-rules.ts'
+import { denyRules } from './core/deny-rules.ts'
 import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
@@ -23,7 +23,7 @@ export const portablePlatform: Platform = {
     heapObjects: 0,
     collections: 0,
   }),
-  gathers: false,
+  batches: false,
 }
 
 /**
@@ -33,7 +33,7 @@ export const portablePlatform: Platform = {
  */
 export function portableClient(rules: SendRules & { readonly proxy?: Proxy }): HttpClient {
   if (rules.proxy !== undefined) throw new PosthornError('validation', 'proxy: not available on this runtime')
-  const judge = addressJudge(rules)
+  const judge = denyRules(rules)
 
   return {
     async send(request, options) {

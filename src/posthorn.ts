@@ -23,7 +23,7 @@ import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
-import { watched } from './services/notifying-storage.ts'
+import { notifyingStorage } from './services/notifying-storage.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
@@ -53,7 +53,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const { on, emit } = observers(log)
   const ownQueue = queue === engine.queue
 
-  const storage = watched(engine, changed)
+  const storage = notifyingStorage(engine, changed)
   const configuration = configurationCache({ storage, plugins, platform, log })
   function changed(change: Change): void {
     configuration.forget(change)
@@ -79,7 +79,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     counters,
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
-    gathers: platform.gathers,
+    batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
     enqueued(added) {
@@ -138,7 +138,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     storage,
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
     configuration: configurationReader({ ...outer, storage }, outer.configuration),
-    gathers: false,
+    batches: false,
     resends: false,
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit

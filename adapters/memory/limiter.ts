@@ -1,5 +1,5 @@
 import type { Limiter } from '../../src/contracts/limiter.ts'
-import { gcra } from '../../src/core/rate-limit.ts'
+import { applyRateLimit } from '../../src/core/rate-limit.ts'
 
 /** GCRA limits of this process. */
 export function memoryLimiter(): Limiter {
@@ -8,7 +8,7 @@ export function memoryLimiter(): Limiter {
   return {
     take: async (wants, now) =>
       wants.map(({ key, limit, want }) => {
-        const { tat, ...grant } = gcra(tats.get(key) ?? null, limit, want, now)
+        const { tat, ...grant } = applyRateLimit(tats.get(key) ?? null, limit, want, now)
         // A time in the past says no more than none.
         if (tat === null || tat <= now * 1000) tats.delete(key)
         else tats.set(key, tat)

@@ -1,4 +1,4 @@
-import { type Gate, type Visitor, gate } from './semaphore.ts'
+import { type Semaphore, type Waiter, semaphore } from './semaphore.ts'
 
 const maxConnections = 2048
 export const maxConnectionsPerOrigin = 512
@@ -33,25 +33,25 @@ export interface Bounds {
 }
 
 export function connectionBounds(): Bounds {
-  const everyone = gate(maxConnections)
-  const origins = new Map<string, Gate>()
+  const everyone = semaphore(maxConnections)
+  const origins = new Map<string, Semaphore>()
   const idle = new Set<Connection>()
   let connections = 0
 
   return {
     visit(origin, workspace) {
-      const own = origins.get(origin) ?? gate(maxConnectionsPerOrigin)
+      const own = origins.get(origin) ?? semaphore(maxConnectionsPerOrigin)
       origins.set(origin, own)
       let at: 'outside' | 'origin' | 'everyone' | 'inside' = 'outside'
       let go: () => void
-      const ofOrigin: Visitor = {
+      const ofOrigin: Waiter = {
         workspace,
         go() {
           at = 'everyone'
-          everyone.enter(ofEveryone)
+          everyone.acquire(ofEveryone)
         },
       }
-      const ofEveryone: Visitor = {
+      const ofEveryone: Waiter = {
         workspace,
         go() {
           at = 'inside'
@@ -63,15 +63,15 @@ export function connectionBounds(): Bounds {
         enter(whenInside) {
           go = whenInside
           at = 'origin'
-          own.enter(ofOrigin)
+          own.acquire(ofOrigin)
         },
         leave() {
-          if (at === 'origin') own.forget(ofOrigin)
-          if (at === 'everyone') everyone.forget(ofEveryone)
-          if (at === 'inside') everyone.leave(ofEveryone)
-          if (at === 'everyone' || at === 'inside') own.leave(ofOrigin)
+          if (at === 'origin') own.cancel(ofOrigin)
+          if (at === 'everyone') everyone.cancel(ofEveryone)
+          if (at === 'inside') everyone.release(ofEveryone)
+          if (at === 'everyone' || at === 'inside') own.release(ofOrigin)
           at = 'outside'
-          if (own.inside === 0) origins.delete(origin)
+          if (own.inUse === 0) origins.delete(origin)
         },
         isInside: () => at === 'inside',
       }

@@ -13,7 +13,7 @@ export interface TlsOptions {
 export interface Call {
   readonly target: Target
   readonly method: string
-  /** Names and values in turn. Those that frame the message are not among them: they are the wire's. */
+  /** Names and values in turn. Those that frame the message are not among them: the connection writes them. */
   readonly headers: readonly string[]
   readonly body: string | Uint8Array | null
   readonly timeoutMs: number
@@ -26,7 +26,7 @@ export interface Listener {
   onData(chunk: Buffer): void
   /**
    * What came so far was handed over, and more is awaited. `received`: bytes since the call went out, framing included;
-   * null from a wire whose parser bounds the framing itself.
+   * null where the parser of the connection bounds the framing itself.
    */
   onAwait(received: number | null): void
   /** The answer is whole. */
@@ -46,14 +46,14 @@ export interface Line {
 }
 
 /** A way to speak HTTP/1.1 over kept connections, at most one call on each at a time. One that is idle for 4 s is closed. */
-export interface Wire {
+export interface Connections {
   /** Sends on the connection that was used last, else on a new one. @throws for a header that cannot be sent. */
   send(call: Call, listener: Listener): Line
   /** Closes idle connections: those to one origin, or all. */
   dropIdle(origin?: string): void
 }
 
-export interface WireOptions {
+export interface ConnectionOptions {
   readonly tls: TlsOptions
   /** What sockets ask for the address of a name. */
   readonly lookup: LookupFunction

@@ -28,7 +28,7 @@ export function createGuardedFetch(
     const request = new Request(input, init)
     const { method, url, headers, signal } = request
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer())
-    const ending = await client.exchange(url, {
+    const ending = await client.request(url, {
       method,
       headers: Object.fromEntries(headersOf(headers)),
       body,

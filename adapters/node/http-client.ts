@@ -3,19 +3,19 @@ import { LRUCache } from 'lru-cache'
 import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/plugin.ts'
-import { addressJudge } from '../../src/core/deny-rules.ts'
+import { denyRules } from '../../src/core/deny-rules.ts'
 import { restOfAnswerMs } from '../../src/core/answer.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
 import type { Cancelable } from '../../src/core/cancellation.ts'
 import { sendsWithoutSignal } from '../../src/core/sender.ts'
 import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'
-import { type Ending, type Exchange, type Means, exchange } from './request.ts'
-import { httpWire } from './http-wire.ts'
+import { type RequestEnd, type OutgoingRequest, type Means, sendRequest } from './request.ts'
+import { httpConnections } from './http-connections.ts'
 import { type Resolve, guardedLookup, rememberNames, resolveNames } from './lookup.ts'
 import { targets } from './target.ts'
 import { proxyTunnel } from './tunnel.ts'
-import { loadUndici, undiciWire } from './undici-wire.ts'
+import { loadUndici, undiciConnections } from './undici-connections.ts'
 import type { TlsOptions } from './connection.ts'
 
 export interface GuardedOptions extends SendRules {
@@ -29,7 +29,7 @@ export interface GuardedOptions extends SendRules {
 
 /** The client below the contract: bytes in, bytes out. */
 export interface Guarded {
-  exchange(url: string, request: Exchange): Promise<Ending>
+  request(url: string, request: OutgoingRequest): Promise<RequestEnd>
   close(): void
   /** Connections open now. */
   readonly connections: number
@@ -44,13 +44,13 @@ export interface Guarded {
  */
 export function guarded(options: GuardedOptions, load: typeof loadUndici = loadUndici): Guarded {
   const { tls = {}, proxy } = options
-  const judge = addressJudge(options)
+  const judge = denyRules(options)
   const resolve = rememberNames(options.resolve ?? resolveNames())
   const tunnel = proxy === undefined ? null : proxyTunnel({ proxy, tls, resolve, judge })
   const bounds = connectionBounds()
   const wiring = { tls, lookup: guardedLookup(resolve, judge), bounds }
   const means = { bounds, isLookingUp: resolve.pending }
-  const slow: Means = { ...means, wire: httpWire({ ...wiring, tunnel }) }
+  const slow: Means = { ...means, connections: httpConnections({ ...wiring, tunnel }) }
   /** Undefined until it is known whether there is one. */
   let fast: Means | null | undefined = tunnel === null ? undefined : null
   /** Origins that only `node:http` can speak to. */
@@ -60,23 +60,24 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
   async function loadFast(): Promise<void> {
     const UndiciClient = await load()
     const onMisfit = (origin: string): void => void misfits.set(origin, true)
-    fast ??= UndiciClient === null ? null : { ...means, wire: undiciWire(UndiciClient, { ...wiring, onMisfit }) }
+    fast ??=
+      UndiciClient === null ? null : { ...means, connections: undiciConnections(UndiciClient, { ...wiring, onMisfit }) }
   }
 
-  function exchangeWith(url: string, request: Exchange): Promise<Ending> {
+  function requestOver(url: string, request: OutgoingRequest): Promise<RequestEnd> {
     const aim = aimAt(url)
     if (aim.kind === 'denied') return Promise.resolve({ kind: 'denied', message: aim.message })
     if (aim.kind === 'error') return Promise.resolve({ kind: 'error', message: aim.message, unreachable: false })
     const isMisfit = misfits.size > 0 && misfits.has(aim.target.origin)
-    return exchange(isMisfit ? slow : (fast ?? slow), aim.target, request)
+    return sendRequest(isMisfit ? slow : (fast ?? slow), aim.target, request)
   }
 
   return {
-    exchange: (url, request) =>
-      fast === undefined ? loadFast().then(() => exchangeWith(url, request)) : exchangeWith(url, request),
+    request: (url, request) =>
+      fast === undefined ? loadFast().then(() => requestOver(url, request)) : requestOver(url, request),
     close() {
-      slow.wire.dropIdle()
-      fast?.wire.dropIdle()
+      slow.connections.dropIdle()
+      fast?.connections.dropIdle()
     },
     get connections() {
       return bounds.connections
@@ -96,7 +97,7 @@ export function guardedClient(
     { timeoutMs, captureBytes, workspaceId }: Omit<SendOptions, 'signal'>,
     until: Cancelable,
   ): Promise<Reply> {
-    const ending = client.exchange(url, {
+    const ending = client.request(url, {
       method,
       headers,
       body: method === 'GET' || method === 'DELETE' ? null : body,
@@ -121,7 +122,7 @@ export function guardedClient(
   return sendsWithoutSignal(contracted, send)
 }
 
-function replyOf({ status, rawHeaders, body, ended }: Ending & { kind: 'response' }, maxBytes: number): Reply {
+function replyOf({ status, rawHeaders, body, ended }: RequestEnd & { kind: 'response' }, maxBytes: number): Reply {
   return {
     kind: 'response',
     status,

@@ -3,9 +3,9 @@ import type { LookupFunction } from 'node:net'
 
 import { LRUCache } from 'lru-cache'
 
-import type { AddressJudge } from '../../src/core/deny-rules.ts'
+import type { DenyRules } from '../../src/core/deny-rules.ts'
 import { Failure } from './failure.ts'
-import { type Visitor, gate } from './semaphore.ts'
+import { type Waiter, semaphore } from './semaphore.ts'
 
 export interface Found {
   readonly address: string
@@ -53,9 +53,11 @@ export function resolveNames({ servers }: { readonly servers?: readonly string[]
 
   return (hostname) => {
     const bare = hostname.replace(/\.$/, '')
-    return inTime(ask(bare), () => new Failure('ETIMEOUT', `lookup of ${bare} timed out`)).catch((cause: unknown) => {
-      throw cause instanceof Failure ? cause : lookupFailure(bare, cause)
-    })
+    return withDeadline(ask(bare), () => new Failure('ETIMEOUT', `lookup of ${bare} timed out`)).catch(
+      (cause: unknown) => {
+        throw cause instanceof Failure ? cause : lookupFailure(bare, cause)
+      },
+    )
   }
 }
 
@@ -80,7 +82,7 @@ export function rememberNames(resolve: Resolve): Resolve & { readonly pending: (
 }
 
 /** The `lookup` of a socket: it dials only those addresses of a name that the judge lets pass. */
-export function guardedLookup(resolve: Resolve, judge: AddressJudge): LookupFunction {
+export function guardedLookup(resolve: Resolve, judge: DenyRules): LookupFunction {
   return (hostname, options, answer) => {
     permittedAddresses(hostname, resolve, judge).then(
       (found) => {
@@ -96,7 +98,7 @@ export function guardedLookup(resolve: Resolve, judge: AddressJudge): LookupFunc
 export async function permittedAddresses(
   hostname: string,
   resolve: Resolve,
-  judge: AddressJudge,
+  judge: DenyRules,
 ): Promise<readonly Found[]> {
   const verdict = judge.judgeHost(hostname)
   if (verdict.kind === 'denied') throw new Failure('EDENIED', verdict.message)
@@ -133,12 +135,12 @@ async function bothFamilies(resolver: dns.promises.Resolver, hostname: string): 
 }
 
 function systemResolver(): Resolve {
-  const threads = gate(systemLookups)
+  const threads = semaphore(systemLookups)
   return async (hostname) => {
     const deadline = performance.now() + deadlineMs
-    const visitor = await new Promise<Visitor>((enter) => {
-      const own: Visitor = { workspace: null, go: () => enter(own) }
-      threads.enter(own)
+    const waiter = await new Promise<Waiter>((enter) => {
+      const own: Waiter = { workspace: null, go: () => enter(own) }
+      threads.acquire(own)
     })
     try {
       // Nobody waits for it any more.
@@ -146,12 +148,12 @@ function systemResolver(): Resolve {
       const found = await dns.promises.lookup(hostname, { all: true, verbatim: false })
       return found.map(({ address, family }) => ({ address, family: family === 6 ? 6 : 4 }))
     } finally {
-      threads.leave(visitor)
+      threads.release(waiter)
     }
   }
 }
 
-function inTime<T>(work: Promise<T>, late: () => Error): Promise<T> {
+function withDeadline<T>(work: Promise<T>, late: () => Error): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(late()), deadlineMs)
     work.then(resolve, reject).finally(() => clearTimeout(timer))

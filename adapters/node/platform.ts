@@ -16,6 +16,6 @@ export const nodePlatform: Platform = {
   randomBytes: (length) => randomBytes(length),
   vitals,
   production: () => process.env['NODE_ENV'] === 'production',
-  gathers: true,
+  batches: true,
   thread: startThread,
 }

@@ -2,9 +2,9 @@ import type { Cancelable } from '../../src/core/cancellation.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
-import { type Call, type Line, type Listener, type Wire, maxFramingBytes } from './connection.ts'
+import { type Call, type Line, type Listener, type Connections, maxFramingBytes } from './connection.ts'
 
-export interface Exchange {
+export interface OutgoingRequest {
   readonly method: string
   /** With lower-case names. Those that frame the message are ours and are left out. */
   readonly headers: Readonly<Record<string, string>>
@@ -20,9 +20,9 @@ export interface Exchange {
   readonly maxBytes: number
 }
 
-/** What exchanges are made with. */
+/** What requests are made with. */
 export interface Means {
-  readonly wire: Wire
+  readonly connections: Connections
   readonly bounds: Bounds
   /** Whether the address of a name is being looked up. */
   readonly isLookingUp: (host: string) => boolean
@@ -32,7 +32,7 @@ export interface Means {
  * `rawHeaders` has names and values in turn, read as latin1. `body` is what came of it; `whole` tells whether that is all.
  * `ended` is false when the receiver did not end the answer in time.
  */
-export type Ending =
+export type RequestEnd =
   | {
       readonly kind: 'response'
       readonly status: number
@@ -66,22 +66,22 @@ const chunkFrameBytes = 20
 const mostInLineMs = 1000
 const empty = Buffer.alloc(0)
 
-/** One request and its answer over a wire. It never throws; once a status has arrived, the ending is a response. */
-export function exchange(means: Means, target: Target, wanted: Exchange): Promise<Ending> {
+/** One request and its answer over a connection. It never throws; once a status has arrived, the ending is a response. */
+export function sendRequest(means: Means, target: Target, wanted: OutgoingRequest): Promise<RequestEnd> {
   return new Promise((settle) => {
     if (wanted.until.canceled) settle({ kind: 'aborted' })
-    else new Talk(means, target, wanted, settle).begin()
+    else new RequestUnderWay(means, target, wanted, settle).begin()
   })
 }
 
-/** An exchange under way: one object for all that is called meanwhile, instead of a closure for each, since there are many at once. */
-class Talk implements Listener {
+/** A request under way: one object for all that is called meanwhile, instead of a closure for each, since there are many at once. */
+class RequestUnderWay implements Listener {
   readonly #means: Means
   readonly #call: Call
   readonly #until: Cancelable
   readonly #maxBytes: number
   readonly #restMs: number
-  readonly #settle: (ending: Ending) => void
+  readonly #settle: (ending: RequestEnd) => void
   readonly #visit: Visit
   readonly #workspace: string | null
   readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' }, true)
@@ -100,8 +100,8 @@ class Talk implements Listener {
   constructor(
     means: Means,
     target: Target,
-    { method, headers, body, timeoutMs, workspace, restMs, until, maxBytes }: Exchange,
-    settle: (ending: Ending) => void,
+    { method, headers, body, timeoutMs, workspace, restMs, until, maxBytes }: OutgoingRequest,
+    settle: (ending: RequestEnd) => void,
   ) {
     this.#means = means
     this.#call = { target, method, headers: framed(headers), body, timeoutMs }
@@ -171,7 +171,7 @@ class Talk implements Listener {
     // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
     if (!this.#hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
       this.#hasRetried = true
-      this.#means.wire.dropIdle(this.#call.target.origin) // they are as old: the next connection is a new one
+      this.#means.connections.dropIdle(this.#call.target.origin) // they are as old: the next connection is a new one
       return this.#send()
     }
     this.#end(failed(cause, line.state() !== 'connected'))
@@ -187,13 +187,13 @@ class Talk implements Listener {
 
   #send(): void {
     try {
-      this.#line = this.#means.wire.send(this.#call, this)
+      this.#line = this.#means.connections.send(this.#call, this)
     } catch (cause) {
       this.#end(failed(cause, false))
     }
   }
 
-  #end(ending: Ending): void {
+  #end(ending: RequestEnd): void {
     if (this.#isOver) return
     this.#isOver = true
     clearTimeout(this.#timer)
@@ -217,12 +217,12 @@ class Talk implements Listener {
   }
 
   /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. `ended`: by our own choice. */
-  #breakOff(otherwise: Ending, ended = false): void {
+  #breakOff(otherwise: RequestEnd, ended = false): void {
     this.#end(this.#status === 0 ? otherwise : this.#response({ whole: false, ended }))
     this.#line?.cut()
   }
 
-  #response(how: { readonly whole: boolean; readonly ended: boolean }): Ending {
+  #response(how: { readonly whole: boolean; readonly ended: boolean }): RequestEnd {
     const [first = empty] = this.#chunks
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first
     return { kind: 'response', status: this.#status, rawHeaders: this.#rawHeaders, body, ...how }
@@ -238,11 +238,11 @@ class Talk implements Listener {
   }
 }
 
-function onTimeout(talk: Talk): void {
-  talk.onTimeout()
+function onTimeout(request: RequestUnderWay): void {
+  request.onTimeout()
 }
 
-function failed(cause: unknown, unreachable: boolean): Ending {
+function failed(cause: unknown, unreachable: boolean): RequestEnd {
   return { kind: 'error', message: failureMessage(cause), unreachable }
 }
 
@@ -253,7 +253,7 @@ function headLength(statusText: string, rawHeaders: readonly string[]): number {
   return length
 }
 
-/** Names and values in turn, without those that are the wire's. */
+/** Names and values in turn, without those that the connection writes. */
 function framed(headers: Readonly<Record<string, string>>): string[] {
   const framed: string[] = []
   for (const given in headers) {

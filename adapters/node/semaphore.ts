@@ -1,37 +1,37 @@
 import { inTurns } from '../../src/core/in-turns.ts'
 import { mayTake } from '../../src/core/share.ts'
 
-export interface Visitor {
+export interface Waiter {
   /** Null for requests of the host itself, which have no share. */
   readonly workspace: string | null
   go(): void
 }
 
 /** Lets at most `limit` in at once, shared by workspace (core/share.ts). The workspaces of those who wait take turns. */
-export interface Gate {
+export interface Semaphore {
   /** Calls `go` at once when there is room, else when its turn comes. */
-  enter(visitor: Visitor): void
+  acquire(waiter: Waiter): void
   /** Stops waiting. False when `go` was called already. */
-  forget(visitor: Visitor): boolean
-  leave(visitor: Visitor): void
-  readonly inside: number
+  cancel(waiter: Waiter): boolean
+  release(waiter: Waiter): void
+  readonly inUse: number
 }
 
-export function gate(limit: number): Gate {
-  const waiting = inTurns<Visitor>()
+export function semaphore(limit: number): Semaphore {
+  const waiting = inTurns<Waiter>()
   const held = new Map<string, number>()
   let inside = 0
 
   const mayEnter = (workspace: string | null): boolean =>
     workspace === null ? inside < limit : mayTake(held.get(workspace) ?? 0, limit - inside)
 
-  function letIn(visitor: Visitor): void {
+  function letIn(waiter: Waiter): void {
     inside++
-    if (visitor.workspace !== null) held.set(visitor.workspace, (held.get(visitor.workspace) ?? 0) + 1)
-    visitor.go()
+    if (waiter.workspace !== null) held.set(waiter.workspace, (held.get(waiter.workspace) ?? 0) + 1)
+    waiter.go()
   }
 
-  function letOut({ workspace }: Visitor): void {
+  function letOut({ workspace }: Waiter): void {
     inside--
     if (workspace === null) return
     const left = (held.get(workspace) ?? 0) - 1
@@ -44,20 +44,20 @@ export function gate(limit: number): Gate {
   }
 
   return {
-    enter(visitor) {
-      if (mayEnter(visitor.workspace)) letIn(visitor)
-      else waiting.add(visitor)
+    acquire(waiter) {
+      if (mayEnter(waiter.workspace)) letIn(waiter)
+      else waiting.add(waiter)
     },
-    forget: (visitor) => waiting.remove(visitor),
-    leave(visitor) {
-      if (waiting.size === 0) return letOut(visitor)
+    cancel: (waiter) => waiting.remove(waiter),
+    release(waiter) {
+      if (waiting.size === 0) return letOut(waiter)
       // Whoever leaves gives its socket back in this very turn of the loop; the next one shall find it.
       setImmediate(() => {
-        letOut(visitor)
+        letOut(waiter)
         admit()
       })
     },
-    get inside() {
+    get inUse() {
       return inside
     },
   }

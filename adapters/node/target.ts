@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 
 import { LRUCache } from 'lru-cache'
 
-import type { AddressJudge } from '../../src/core/deny-rules.ts'
+import type { DenyRules } from '../../src/core/deny-rules.ts'
 
 /** Where a request goes, as sockets need it. */
 export interface Target {
@@ -25,7 +25,7 @@ export type Aim =
   | { readonly kind: 'error'; readonly message: string }
 
 /** Reads a url and judges its host as far as that goes without a lookup. Keeps the 1,000 urls used last. */
-export function targets(judge: AddressJudge): (url: string) => Aim {
+export function targets(judge: DenyRules): (url: string) => Aim {
   const known = new LRUCache<string, Aim>({ max: 1000 })
   return (url) => {
     let aim = known.get(url)
@@ -34,7 +34,7 @@ export function targets(judge: AddressJudge): (url: string) => Aim {
   }
 }
 
-function aimAt(text: string, judge: AddressJudge): Aim {
+function aimAt(text: string, judge: DenyRules): Aim {
   if (!URL.canParse(text)) return { kind: 'error', message: 'the url is not valid' }
   const url = new URL(text)
   const secure = url.protocol === 'https:'

@@ -5,7 +5,7 @@ import type { Duplex } from 'node:stream'
 import tls from 'node:tls'
 
 import type { Proxy, ProxyTls } from '../../src/contracts/platform.ts'
-import type { AddressJudge } from '../../src/core/deny-rules.ts'
+import type { DenyRules } from '../../src/core/deny-rules.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { Failure } from './failure.ts'
 import { type Resolve, permittedAddresses } from './lookup.ts'
@@ -31,7 +31,7 @@ export function proxyTunnel({
   readonly proxy: Proxy
   readonly tls: TlsOptions
   readonly resolve: Resolve
-  readonly judge: AddressJudge
+  readonly judge: DenyRules
 }): Tunnel {
   const { url: address, tls: proxyTls } = typeof proxy === 'string' ? { url: proxy } : proxy
   if (!/^https?:\/\//.test(address) || !URL.canParse(address)) {

@@ -8,12 +8,12 @@ import type {
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
-import { newAttempt, opened } from './open-attempts.ts'
+import { newAttempt, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from './page.ts'
 import { eventOf } from './rows.ts'
 import { settle } from './settle.ts'
 import { all, nothing, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 const attemptColumns = raw(
   `a.id, a.event_id, a.endpoint_id, a.attempt_number, a.trigger_mode, a.scheduled_at, a.created_at`,
@@ -22,7 +22,7 @@ const outcomeColumns = raw(`o.status, o.exhausted, o.attempted_at, o.settled_at,
   o.request_method, o.request_url, o.request_from_event, o.response_status, o.response_latency`)
 const capturedColumns = raw('o.request_headers, o.request_body, o.response_headers, o.response_body')
 
-export function postgresAttempts(db: Database, announce: Announce): Attempts {
+export function postgresAttempts(db: Database, notify: Notify): Attempts {
   const { run, ask, t } = db
   return {
     async load(ids) {
@@ -61,7 +61,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
       const followed = settlements.some(
         ({ next, settled_at }, i) => answers[i]?.settled && next !== null && next.scheduled_at <= settled_at,
       )
-      await announce(
+      await notify(
         ...disabled.map(({ workspaceId }) => ({ workspaceId })),
         ...(enqueue && followed ? (['jobs'] as const) : []),
       )
@@ -82,7 +82,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
         ),
         -- A purge that did not see that lock fails on this row.
         revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
-        ${opened(db, sql`select distinct on (g.id) g.*, k.workspace from given g join kept k on k.id = g.event_id`, enqueue)}
+        ${openAttempts(db, sql`select distinct on (g.id) g.*, k.workspace from given g join kept k on k.id = g.event_id`, enqueue)}
         select id from made`)
       const made = new Set(rows.map((row) => row['id']))
       const left = attempts.map(({ id }) => id).filter((id) => !made.has(id))
@@ -92,7 +92,7 @@ export function postgresAttempts(db: Database, announce: Announce): Attempts {
           where w.id = ${workspaceId}::text and a.id = any(${left}::text[])`)
         for (const row of there) made.add(row['id'])
       }
-      if (enqueue && rows.length > 0) await announce('jobs')
+      if (enqueue && rows.length > 0) await notify('jobs')
       return attempts.map(({ id }) => made.has(id))
     },
 

@@ -27,11 +27,11 @@ const fewestPages = 24
  *
  * What it answers is to be told how many rows went through. It fails silently: all is as right without it, and slower.
  */
-export function upkeep({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'>): (rows: number) => void {
+export function autovacuum({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'>): (rows: number) => void {
   let unseen = 0
   let looking = false
 
-  async function look(): Promise<void> {
+  async function readOutgrown(): Promise<void> {
     const outgrown = await ask(sql`
       select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ${schema}::text and c.relname = any(${['hints', ...Object.keys(growing)]}::text[])
@@ -51,7 +51,7 @@ export function upkeep({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'
     if (unseen < everyRows || looking) return
     unseen = 0
     looking = true
-    look()
+    readOutgrown()
       .catch(() => {})
       .finally(() => (looking = false))
   }

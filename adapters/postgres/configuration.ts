@@ -5,12 +5,12 @@ import { type Database, number } from './database.ts'
 import { change } from './plan.ts'
 import { type Kind, rowOf, type Rows, workspaceOf } from './rows.ts'
 import { sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** What delivery and the gateway read, and the config sync. */
 export function postgresConfiguration(
   db: Database,
-  announce: Announce,
+  notify: Notify,
 ): Pick<Storage, 'configuration' | 'routes' | 'applyConfig'> {
   const { run, t } = db
   return {
@@ -54,7 +54,7 @@ export function postgresConfiguration(
     },
 
     async applyConfig(plan, from) {
-      const answer = await change(db, announce, plan, (seen) => (seen.revision === from ? null : 'conflict'))
+      const answer = await change(db, notify, plan, (seen) => (seen.revision === from ? null : 'conflict'))
       return answer === 'written' ? 'applied' : answer
     },
   }

@@ -5,11 +5,11 @@ import type { Source } from '../../src/schema/source.ts'
 import type { Kind, Rows } from './rows.ts'
 
 /** What stands in the way of a plan, and what it is judged by, as of one moment. */
-export interface Seen {
+export interface PlanContext {
   /** The workspace's; null when it is not there. */
   readonly revision: number | null
   /** Rows that the plan names, by id; `mine` are those of the workspace. */
-  readonly rows: Readonly<Record<Kind, ReadonlyMap<string, SeenRow>>>
+  readonly rows: Readonly<Record<Kind, ReadonlyMap<string, PlanContextRow>>>
   /** Who holds keys of the plan, by the text of the key: a row's id, or null for a row of another workspace. */
   readonly holders: ReadonlyMap<string, string | null>
   /** Plugins of owners that the plan removes. */
@@ -18,7 +18,7 @@ export interface Seen {
   readonly counts: Bounds
 }
 
-export interface SeenRow {
+export interface PlanContextRow {
   readonly mine: boolean
   readonly revision: number
   /** Event patterns of an endpoint; 0 of others. */
@@ -26,8 +26,8 @@ export interface SeenRow {
 }
 
 /** What the workspace has once all of the plan was written. */
-export function countsOnceWritten(plan: ConfigPlan, { counts, rows, orphans }: Seen): Bounds {
-  const mine = (kind: Kind, id: string): SeenRow | undefined => {
+export function countsOnceWritten(plan: ConfigPlan, { counts, rows, orphans }: PlanContext): Bounds {
+  const mine = (kind: Kind, id: string): PlanContextRow | undefined => {
     const row = rows[kind].get(id)
     return row?.mine === true ? row : undefined
   }
@@ -69,7 +69,7 @@ export function keyText(kind: Kind, key: Key): string {
 }
 
 /** The first rule that would be broken once all of the plan was written. */
-export function violationOf(plan: ConfigPlan, seen: Seen): Violation | null {
+export function violationOf(plan: ConfigPlan, seen: PlanContext): Violation | null {
   return (
     keyViolation('endpoints', plan, seen) ??
     keyViolation('sources', plan, seen) ??
@@ -79,7 +79,7 @@ export function violationOf(plan: ConfigPlan, seen: Seen): Violation | null {
   )
 }
 
-function keyViolation(kind: Kind, plan: ConfigPlan, { rows, holders, orphans }: Seen): Violation | null {
+function keyViolation(kind: Kind, plan: ConfigPlan, { rows, holders, orphans }: PlanContext): Violation | null {
   const { put, remove } = plan[kind]
   // What is replaced or goes lets go of its keys.
   const letGo = new Set([...remove, ...put.map(({ id }) => id), ...(kind === 'plugins' ? orphans : [])])
@@ -98,7 +98,7 @@ function keyViolation(kind: Kind, plan: ConfigPlan, { rows, holders, orphans }: 
 }
 
 /** The first plugin whose owner would then not be in the workspace. */
-function ownerViolation(plan: ConfigPlan, { rows }: Seen): Violation | null {
+function ownerViolation(plan: ConfigPlan, { rows }: PlanContext): Violation | null {
   const stands = (kind: 'endpoints' | 'sources', id: string) =>
     plan[kind].put.some((row) => row.id === id) ||
     (rows[kind].get(id)?.mine === true && !plan[kind].remove.includes(id))

@@ -3,7 +3,7 @@ import { isAborted, isSerialization, lateError, mayBeSentAgain, translated } fro
 import { type Sql, textOf, type Value } from './sql.ts'
 import { type Tables, tables } from './tables.ts'
 import { defaultTimeoutMs, letExit } from './timers.ts'
-import { upkeep } from './autovacuum.ts'
+import { autovacuum } from './autovacuum.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
 export interface Database {
@@ -93,7 +93,7 @@ export function database(
     run: (statement, patience) => once(statement, prepare && !bound, { answerMs: smallAnswerMs, ...patience }),
     ask,
     // What is not prepared is planned anew each time.
-    passed: prepare && !bound ? upkeep({ ask, schema, t }) : () => {},
+    passed: prepare && !bound ? autovacuum({ ask, schema, t }) : () => {},
   }
 }
 

@@ -1,11 +1,11 @@
 import type { Database } from './database.ts'
 import { provenLine } from './line.ts'
-import { channelOf, heard, type News, sayNothing } from './notify.ts'
+import { channelOf, readNotification, type News, notifyNothing } from './notify.ts'
 
-/** `here`: it was announced by the announcer of the same origin. */
+/** `here`: it was sent by the notifier of the same origin. */
 type Listener = (news: News, where: 'here' | 'elsewhere') => void
 
-/** Hears what others announce, on one connection that is open while somebody listens. */
+/** Hears what others notify, on one connection that is open while somebody listens. */
 export interface Ear {
   on(listener: Listener): Promise<() => Promise<void>>
   /** False while somebody listens and nothing can be heard. */
@@ -24,7 +24,7 @@ export function earOf(db: Database, origin: () => string): Ear | null {
   const line = provenLine({
     open: (hears, regained, lost) => listen(channelOf(db.schema), hears, regained, lost),
     hears(payload) {
-      const { news, from } = heard(payload)
+      const { news, from } = readNotification(payload)
       for (const each of news) tell(each, from === origin() ? 'here' : 'elsewhere')
     },
     regained() {
@@ -32,7 +32,7 @@ export function earOf(db: Database, origin: () => string): Ear | null {
       tell('jobs', 'elsewhere')
       tell('messages', 'elsewhere')
     },
-    speak: () => sayNothing(db, origin()),
+    speak: () => notifyNothing(db, origin()),
   })
 
   return {

@@ -4,12 +4,12 @@ import { ingest } from './ingest.ts'
 import { equals, pageOf, within } from './page.ts'
 import { eventColumns, eventOf } from './rows.ts'
 import { all, raw, sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
-export function postgresEvents(db: Database, announce: Announce): Events {
+export function postgresEvents(db: Database, notify: Notify): Events {
   const { run, t } = db
   return {
-    ingest: (entries, options) => ingest(db, announce, entries, options),
+    ingest: (entries, options) => ingest(db, notify, entries, options),
 
     async get(workspaceId, id) {
       const [row] = await run(sql`

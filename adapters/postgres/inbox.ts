@@ -5,10 +5,10 @@ import { isRefusal } from './errors.ts'
 import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** The inbox in a schema. A held message keeps its place in the order, so a take passes over those that are held. */
-export function postgresInbox(db: Database, announce: Announce, ear: Ear | null): Inbox {
+export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): Inbox {
   const { run, t } = db
   const mine = (taken: readonly Taken[]): Sql => sql`
     select m.* from ${t.messages} m
@@ -69,7 +69,7 @@ export function postgresInbox(db: Database, announce: Announce, ear: Ear | null)
     async put(messages) {
       if (messages.length === 0) return []
       const answers = await store(messages)
-      await announce('messages')
+      await notify('messages')
       return answers
     },
 

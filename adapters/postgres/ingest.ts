@@ -8,14 +8,14 @@ import { type Database, json, number } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
 import { eventColumns, eventOf } from './rows.ts'
-import { newAttempt, opened } from './open-attempts.ts'
+import { newAttempt, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** Stores events with their attempts and answers entry by entry. */
 export async function ingest(
   db: Database,
-  announce: Announce,
+  notify: Notify,
   entries: readonly IngestEntry[],
   { enqueue }: Enqueueing,
 ): Promise<readonly IngestAnswer[]> {
@@ -39,7 +39,7 @@ export async function ingest(
 
   db.passed(entries.reduce((rows, { attempts }) => rows + Math.max(attempts.length, 1), 0))
   if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
-    if (db.woken === null) await announce('jobs')
+    if (db.woken === null) await notify('jobs')
   }
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more
 }
@@ -152,7 +152,7 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),
-    ${opened(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue)}
+    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue)}
     select id, 'stored' as kind from stored union all select id, 'held' from held ${woken}`)
   return new Map(rows.map((row) => [row['id'], row['kind'] as 'stored' | 'held']))
 }

@@ -1,14 +1,14 @@
 import type { Grant, Limiter, Want } from '../../src/contracts/limiter.ts'
-import { gcra } from '../../src/core/rate-limit.ts'
+import { applyRateLimit } from '../../src/core/rate-limit.ts'
 import { type Database, json, number } from './database.ts'
 import { type Sql, sql } from './sql.ts'
 
-/** Longer periods count as this in `gcra`. */
+/** Longer periods count as this in `applyRateLimit`. */
 const longestPeriodSeconds = 1_000_000_000
 
 /**
- * Limits in a schema, one row a key. The statement restates how `gcra` grants, in the same doubles; what is left
- * afterwards `gcra` tells from the stored time.
+ * Limits in a schema, one row a key. The statement restates how `applyRateLimit` grants, in the same doubles; what is left
+ * afterwards `applyRateLimit` tells from the stored time.
  */
 export function postgresLimiter({ run, t }: Database): Limiter {
   return {
@@ -23,7 +23,7 @@ export function postgresLimiter({ run, t }: Database): Limiter {
         for (const row of await run(statement([...round.values()], now))) {
           const want = round.get(row['key'] as string)!
           const after = number(row['after'])
-          const { tat, ...rest } = gcra(after, want.limit, 0, now)
+          const { tat, ...rest } = applyRateLimit(after, want.limit, 0, now)
           grants.set(want, { ...rest, granted: number(row['granted']) })
           waiting.delete(want)
         }
@@ -72,6 +72,6 @@ export function postgresLimiter({ run, t }: Database): Limiter {
 }
 
 function none({ limit, want }: Want, now: number): Grant {
-  const { tat, ...grant } = gcra(null, limit, want, now)
+  const { tat, ...grant } = applyRateLimit(null, limit, want, now)
   return grant
 }

@@ -14,7 +14,7 @@ const slots = raw('1023')
 type What = 'rows' | 'handles'
 
 /** The keys of a plan that a row of another workspace may hold. */
-export function contested(plan: ConfigPlan): string[] {
+export function lockKeysOf(plan: ConfigPlan): string[] {
   return [
     ...kinds.flatMap((kind) => plan[kind].put.map(({ id }) => `${kind} ${id}`)),
     ...plan.sources.put
@@ -25,7 +25,7 @@ export function contested(plan: ConfigPlan): string[] {
 }
 
 /** A query of one row that locks keys in an order that is the same for all; `after` is what must be there first. */
-export function locking({ schema }: Database, what: What, keys: readonly string[], after?: Sql): Sql {
+export function lockQuery({ schema }: Database, what: What, keys: readonly string[], after?: Sql): Sql {
   const one = sql`pg_advisory_xact_lock(hashtext(${`posthorn.${schema}.${what}`}::text), s.slot)`
   return sql`
     select count(l.locked) as locked from (
@@ -36,10 +36,15 @@ export function locking({ schema }: Database, what: What, keys: readonly string[
 }
 
 /** Waits, inside a transaction of the host, for all who write these keys, and keeps others from them until its end. */
-export async function reserve(db: Database, what: What, keys: readonly string[], workspaceId?: string): Promise<void> {
+export async function takeLocks(
+  db: Database,
+  what: What,
+  keys: readonly string[],
+  workspaceId?: string,
+): Promise<void> {
   if (!db.bound || keys.length === 0) return
   const here = sql`select key from ${db.t.workspaces} where id = ${workspaceId ?? null}::text for no key update`
   await (workspaceId === undefined
-    ? db.run(locking(db, what, keys))
-    : db.run(sql`with here as materialized (${here}) ${locking(db, what, keys, raw('here'))}`))
+    ? db.run(lockQuery(db, what, keys))
+    : db.run(sql`with here as materialized (${here}) ${lockQuery(db, what, keys, raw('here'))}`))
 }

@@ -13,7 +13,7 @@ interface Origin {
 }
 
 /** Announces news to all processes on the schema, this one included. Inside a transaction of the host it is to be awaited. */
-export type Announce = (...news: readonly News[]) => Promise<void>
+export type Notify = (...news: readonly News[]) => Promise<void>
 
 /** The channel on which the processes of a schema talk. */
 export const channelOf = (schema: string): string => schema
@@ -24,7 +24,7 @@ const maxPayload = 7000
  * Notifies in a statement of its own, at once, and after a rest what came during it (see `restAfter`): inside a statement that writes, a NOTIFY
  * would hold a lock of the whole database server until the commit. `origin` says who it is.
  */
-export function announcer(db: Database, origin: () => string): Announce {
+export function notifier(db: Database, origin: () => string): Notify {
   let waiting = new Set<string>()
   let resting = false
   let restMs = firstRestMs
@@ -55,14 +55,14 @@ export function announcer(db: Database, origin: () => string): Announce {
  * Inside a transaction of the host, where the server keeps a NOTIFY until the commit, and sends the same once. Without `wake`
  * nothing is sent. It has no origin: the worker of this process is to hear of the commit too.
  */
-export function boundAnnouncer(db: Database, wake: boolean): Announce {
+export function boundNotifier(db: Database, wake: boolean): Notify {
   return async (...news) => {
     if (wake) await notify(db, payloadOf(new Set(news.map((each) => json(each)))))
   }
 }
 
 /** What wakes workers at the commit, as the end of a query of a statement whose `made` are new attempts: it adds no row. */
-export function wokenIn(schema: string, wake: boolean): Sql {
+export function notifyAtCommit(schema: string, wake: boolean): Sql {
   if (!wake) return nothing
   return sql`
     union all select null, null from (
@@ -83,12 +83,12 @@ function payloadOf(news: ReadonlySet<string>, ...origin: readonly Origin[]): str
 }
 
 /** A notification that says nothing, for a line that nobody spoke on. Processes of the version before take it for no news. */
-export async function sayNothing(db: Database, origin: string): Promise<void> {
+export async function notifyNothing(db: Database, origin: string): Promise<void> {
   await notify(db, payloadOf(new Set(), { origin }))
 }
 
 /** What a notification says, and who sent it. */
-export function heard(payload: string): { news: readonly News[]; from: string | undefined } {
+export function readNotification(payload: string): { news: readonly News[]; from: string | undefined } {
   try {
     const entries = JSON.parse(payload) as readonly (News | Origin)[] // written by `payloadOf`
     const news = entries.filter((each): each is News => !isOrigin(each))

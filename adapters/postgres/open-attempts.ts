@@ -10,7 +10,7 @@ export const newAttempt = raw(`id text collate "C", event_id text collate "C", e
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
  * jobs; those whose id is there already are left out. `made` answers the ids of those that are not.
  */
-export function opened(db: Database, attempts: Sql, enqueue: boolean): Sql {
+export function openAttempts(db: Database, attempts: Sql, enqueue: boolean): Sql {
   const { t } = db
   const queued = sql`, ${added(
     db,

@@ -1,12 +1,12 @@
 import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
-import { type Key, keysOf, keyText, type Seen, type SeenRow } from './constraints.ts'
+import { type Key, keysOf, keyText, type PlanContext, type PlanContextRow } from './constraints.ts'
 import { type Kind, kinds } from './rows.ts'
 import { raw, type Sql, sql } from './sql.ts'
 
 /** Reads what a plan is judged by, in one statement. */
-export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen> {
+export async function readPlanContext({ run, t }: Database, plan: ConfigPlan): Promise<PlanContext> {
   const { workspaceId, endpoints, sources, plugins } = plan
   const keys = kinds.flatMap((kind) =>
     plan[kind].put.flatMap((row) => keysOf(workspaceId, kind, row).map((key) => ({ kind, ...key }))),
@@ -60,7 +60,7 @@ export async function look({ run, t }: Database, plan: ConfigPlan): Promise<Seen
     new Map(
       of('row')
         .filter((row) => row['kind'] === kind)
-        .map((row): [string, SeenRow] => [
+        .map((row): [string, PlanContextRow] => [
           row['id'] as string,
           { mine: row['mine'] === true, revision: number(row['revision']), patterns: number(row['key'] ?? 0) },
         ]),

@@ -1,15 +1,15 @@
 import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import { type Database, json } from './database.ts'
 import { isRace } from './errors.ts'
-import { look } from './plan-context.ts'
-import { contested, locking, reserve } from './locks.ts'
-import { countsOnceWritten, routesOf, type Seen, violationOf } from './constraints.ts'
+import { readPlanContext } from './plan-context.ts'
+import { lockKeysOf, lockQuery, takeLocks } from './locks.ts'
+import { countsOnceWritten, routesOf, type PlanContext, violationOf } from './constraints.ts'
 import type { Kind } from './rows.ts'
 import { nothing, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** Answers why a plan is not written, by what was seen; null when nothing stands against it. */
-export type Refuse<Refusal> = (seen: Seen) => Refusal | null
+export type Refuse<Refusal> = (seen: PlanContext) => Refusal | null
 
 /**
  * Every write of configuration: looks, judges, and writes if the workspace is still at the revision that was looked at;
@@ -17,25 +17,25 @@ export type Refuse<Refusal> = (seen: Seen) => Refusal | null
  */
 export async function change<Refusal>(
   db: Database,
-  announce: Announce,
+  notify: Notify,
   plan: ConfigPlan,
   refuse: Refuse<Refusal>,
 ): Promise<'written' | Refusal | Violation> {
-  await reserve(db, 'rows', contested(plan), plan.workspaceId)
+  await takeLocks(db, 'rows', lockKeysOf(plan), plan.workspaceId)
   for (;;) {
-    const seen = await look(db, plan)
+    const seen = await readPlanContext(db, plan)
     const refusal = refuse(seen) ?? violationOf(plan, seen)
     if (refusal !== null) return refusal
-    if (await writeUnlessRaced(db, announce, plan, seen)) return 'written'
+    if (await writeUnlessRaced(db, notify, plan, seen)) return 'written'
   }
 }
 
 /** False when somebody else wrote since it was looked: then nothing was written. */
 export async function writeUnlessRaced(
   db: Database,
-  announce: Announce,
+  notify: Notify,
   plan: ConfigPlan,
-  seen: Seen,
+  seen: PlanContext,
 ): Promise<boolean> {
   try {
     if (!(await write(db, plan, seen))) return false
@@ -44,7 +44,7 @@ export async function writeUnlessRaced(
     if (db.bound || !isRace(error)) throw error
     return false
   }
-  await announce({ workspaceId: plan.workspaceId }, ...(touches(plan, 'sources') ? (['routes'] as const) : []))
+  await notify({ workspaceId: plan.workspaceId }, ...(touches(plan, 'sources') ? (['routes'] as const) : []))
   return true
 }
 
@@ -57,7 +57,7 @@ const own: Readonly<Record<Kind, readonly string[]>> = {
 }
 
 /** False when the workspace is no longer at the revision that was seen: then nothing was written. */
-async function write(db: Database, plan: ConfigPlan, seen: Seen): Promise<boolean> {
+async function write(db: Database, plan: ConfigPlan, seen: PlanContext): Promise<boolean> {
   const { ask, t } = db
   const gone = (kind: Kind): Sql => sql`
     gone_${raw(kind)} as (
@@ -109,7 +109,7 @@ async function write(db: Database, plan: ConfigPlan, seen: Seen): Promise<boolea
       where id = ${plan.workspaceId}::text and revision = ${seen.revision}::bigint
       returning key, revision
     ),
-    locked as materialized (${locking(db, 'rows', contested(plan), raw('raised'))}),
+    locked as materialized (${lockQuery(db, 'rows', lockKeysOf(plan), raw('raised'))}),
     ${gone('plugins')} ${gone('endpoints')} ${gone('sources')}
     freed as (
       delete from ${t.routes} r using raised

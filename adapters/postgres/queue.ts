@@ -4,10 +4,10 @@ import { type Database, json, number, numberOrNull } from './database.ts'
 import { repairer } from './lines.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** The queue in a schema. */
-export function postgresQueue(db: Database, announce: Announce, ear: Ear | null): Queue {
+export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Queue {
   const { run, t } = db
   const repaired = repairer(db)
   const claim = claimer(db)
@@ -28,7 +28,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         )}
         select 1 as done`)
       db.passed(jobs.length)
-      await announce('jobs')
+      await notify('jobs')
     },
 
     async claim(options) {
@@ -60,7 +60,7 @@ export function postgresQueue(db: Database, announce: Announce, ear: Ear | null)
         insert into ${t.hints} (group_id, workspace, due_at)
         select group_id, (select workspace from ${t.groups} g where g.id = r.group_id), min(due_at)
         from released r group by group_id`)
-      await announce('jobs')
+      await notify('jobs')
     },
 
     async complete(claims) {

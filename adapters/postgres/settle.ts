@@ -2,7 +2,7 @@ import type { Settled, Settlement } from '../../src/contracts/storage/attempts.t
 import type { Row } from './clients.ts'
 import { type Database, json } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { newAttempt, opened } from './open-attempts.ts'
+import { newAttempt, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './queue.ts'
 import { storable } from './rows.ts'
 import { nothing, type Sql, sql } from './sql.ts'
@@ -67,7 +67,7 @@ async function settleTogether(
   const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, of: attempt.id }]))
 
   const followUps = sql`,
-    ${opened(
+    ${openAttempts(
       db,
       sql`select n.*, c.workspace
         from jsonb_to_recordset(${json(nexts)}::text::jsonb) as n ("of" text collate "C", ${newAttempt})

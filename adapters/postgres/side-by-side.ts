@@ -1,12 +1,12 @@
 import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Database } from './database.ts'
 import { isRefusal, lateError } from './errors.ts'
-import { look } from './plan-context.ts'
+import { readPlanContext } from './plan-context.ts'
 import { change, type Refuse, writeUnlessRaced } from './plan.ts'
 import { kinds } from './rows.ts'
 import { violationOf } from './constraints.ts'
 import { defaultTimeoutMs } from './timers.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
 /** The most writes that go together. */
 const mostTogether = 100
@@ -27,23 +27,23 @@ export type ChangeRow = <Refusal>(plan: ConfigPlan, refuse: Refuse<Refusal>) => 
  * Writes of rows of one workspace, made side by side in this process, are judged and written together: else each would
  * move the revision from under the others. Where they cannot stand together they are made one after the other.
  */
-export function sideBySide(db: Database, announce: Announce): ChangeRow {
+export function sideBySide(db: Database, notify: Notify): ChangeRow {
   const queues = new Map<string, Waiting[]>()
 
   async function drain(workspaceId: string, queue: Waiting[]): Promise<void> {
     while (queue.length > 0) {
       const batch = takeDistinct(queue)
-      if (batch.length > 1 && (await together(db, announce, batch))) continue
+      if (batch.length > 1 && (await together(db, notify, batch))) continue
       for (const { plan, refuse, since, answer, fail } of batch) {
         if (performance.now() - since >= defaultTimeoutMs) fail(lateError())
-        else await change(db, announce, plan, refuse).then(answer, fail)
+        else await change(db, notify, plan, refuse).then(answer, fail)
       }
     }
     queues.delete(workspaceId)
   }
 
   return (plan, refuse) => {
-    if (db.bound) return change(db, announce, plan, refuse)
+    if (db.bound) return change(db, notify, plan, refuse)
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         plan,
@@ -76,9 +76,9 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
 }
 
 /** Answers all, unless they cannot stand together or somebody else wrote meanwhile. */
-async function together(db: Database, announce: Announce, batch: Waiting[]): Promise<boolean> {
+async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
-    return await writeTogether(db, announce, batch)
+    return await writeTogether(db, notify, batch)
   } catch (cause) {
     if (isRefusal(cause)) return false // one of them is at fault
     for (const { fail } of batch) fail(cause)
@@ -87,14 +87,14 @@ async function together(db: Database, announce: Announce, batch: Waiting[]): Pro
 }
 
 /** Answers those that are refused, and writes the others in one step. */
-async function writeTogether(db: Database, announce: Announce, batch: Waiting[]): Promise<boolean> {
-  const seen = await look(db, merged(batch))
+async function writeTogether(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
+  const seen = await readPlanContext(db, merged(batch))
   const refusals = batch.map(({ refuse }) => refuse(seen))
   const good = batch.filter((_, i) => refusals[i] === null)
   if (good.length > 0) {
     const plan = merged(good)
     if (violationOf(plan, seen) !== null) return false
-    if (!(await writeUnlessRaced(db, announce, plan, seen))) return false
+    if (!(await writeUnlessRaced(db, notify, plan, seen))) return false
   }
   batch.forEach(({ answer }, i) => answer(refusals[i] ?? 'written'))
   return true

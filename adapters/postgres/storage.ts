@@ -17,7 +17,7 @@ import { sideBySide } from './side-by-side.ts'
 import { sql } from './sql.ts'
 import { checkSchema } from './tables.ts'
 import { type Ear, earOf } from './ear.ts'
-import { announcer, type Announce, boundAnnouncer, type News, wokenIn } from './notify.ts'
+import { notifier, type Notify, boundNotifier, type News, notifyAtCommit } from './notify.ts'
 import { verify } from './verify.ts'
 import { postgresWorkspaces } from './workspaces.ts'
 
@@ -56,7 +56,7 @@ export function postgres(
   const origin = (): string => (id ??= crypto.randomUUID()) // not before it is asked: the edge has no randomness while it loads
   const ear = earOf(db, origin)
   return {
-    ...storageIn(db, announcer(db, origin), ear),
+    ...storageIn(db, notifier(db, origin), ear),
     ...(ear && {
       onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
     }),
@@ -74,23 +74,23 @@ export function postgres(
   }
 }
 
-function storageIn(db: Database, announce: Announce, ear: Ear | null) {
+function storageIn(db: Database, notify: Notify, ear: Ear | null) {
   const { run, t } = db
   const ping = probe(db)
-  const changeRow = sideBySide(db, announce)
+  const changeRow = sideBySide(db, notify)
   return {
     name: 'postgres',
-    workspaces: postgresWorkspaces(db, announce),
+    workspaces: postgresWorkspaces(db, notify),
     endpoints: postgresCollection('endpoints', db, changeRow),
     sources: postgresCollection('sources', db, changeRow),
     plugins: postgresCollection('plugins', db, changeRow),
-    events: postgresEvents(db, announce),
-    attempts: postgresAttempts(db, announce),
-    queue: { ...postgresQueue(db, announce, ear), ping },
-    inbox: postgresInbox(db, announce, ear),
+    events: postgresEvents(db, notify),
+    attempts: postgresAttempts(db, notify),
+    queue: { ...postgresQueue(db, notify, ear), ping },
+    inbox: postgresInbox(db, notify, ear),
     limiter: postgresLimiter(db),
     ping,
-    ...postgresConfiguration(db, announce),
+    ...postgresConfiguration(db, notify),
     purge: (options) => purge(db, options),
     verify: () => verify(db),
 
@@ -122,11 +122,11 @@ function storageIn(db: Database, announce: Announce, ear: Ear | null) {
 
 function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage {
   const { listen: _listen, ...client } = clientOf(tx)
-  const db = database(client, { schema, prepare: false, bound: true, woken: wokenIn(schema, wake) })
+  const db = database(client, { schema, prepare: false, bound: true, woken: notifyAtCommit(schema, wake) })
   const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
   let seen: unknown
   return {
-    ...storageIn(db, boundAnnouncer(db, wake), null),
+    ...storageIn(db, boundNotifier(db, wake), null),
 
     // The time of the transaction stands still inside one; statements outside are each a transaction of their own.
     async inTransaction() {

@@ -3,12 +3,12 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import { type Database, json, number } from './database.ts'
 import { isRace } from './errors.ts'
 import { named, pageOf } from './page.ts'
-import { locking, reserve } from './locks.ts'
+import { lockQuery, takeLocks } from './locks.ts'
 import { workspaceOf } from './rows.ts'
 import { all, raw, type Sql, sql } from './sql.ts'
-import type { Announce } from './notify.ts'
+import type { Notify } from './notify.ts'
 
-export function postgresWorkspaces(db: Database, announce: Announce): Workspaces {
+export function postgresWorkspaces(db: Database, notify: Notify): Workspaces {
   const { ask, run, t } = db
   const next = sql`nextval('${t.revision_numbers}')`
 
@@ -27,14 +27,14 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
   return {
     async insert(row) {
       const handles = [row.id, ...(row.name === null ? [] : [row.name])]
-      await reserve(db, 'handles', handles)
+      await takeLocks(db, 'handles', handles)
       for (;;) {
         const taken = await holders(handles)
         if (taken.has(row.id)) return { kind: 'unique', key: { id: row.id } }
         if (row.name !== null && taken.has(row.name)) return { kind: 'unique', key: { name: row.name } }
         try {
           await ask(sql`
-            with locked as materialized (${locking(db, 'handles', handles)}),
+            with locked as materialized (${lockQuery(db, 'handles', handles)}),
             number as materialized (select ${next} as number from locked),
             made as (
               insert into ${t.workspaces} (id, name, metadata, created_at, document, revision, written)
@@ -69,7 +69,7 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
 
     async update(row, from) {
       const handles = row.name === null ? [] : [row.name]
-      await reserve(db, 'handles', handles)
+      await takeLocks(db, 'handles', handles)
       for (;;) {
         const stored = await one(sql`select * from ${t.workspaces} where id = ${row.id}::text`)
         if (stored === null) return 'missing'
@@ -79,7 +79,7 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
         }
         try {
           const [changed] = await ask(sql`
-            with locked as materialized (${locking(db, 'handles', handles)}),
+            with locked as materialized (${lockQuery(db, 'handles', handles)}),
             number as materialized (select ${next} as number from locked),
             changed as (
               update ${t.workspaces} w set name = ${row.name}::text, metadata = ${json(row.metadata)}::text::jsonb,
@@ -99,7 +99,7 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
             )
             select key from changed`)
           if (changed === undefined) continue
-          await announce({ workspaceId: row.id })
+          await notify({ workspaceId: row.id })
           return 'written'
         } catch (error) {
           if (db.bound || !isRace(error)) throw error
@@ -119,7 +119,7 @@ export function postgresWorkspaces(db: Database, announce: Announce): Workspaces
         )
         select key from gone`)
       if (gone === undefined) return false
-      await announce({ workspaceId: id }, 'routes')
+      await notify({ workspaceId: id }, 'routes')
       return true
     },
   }

@@ -11,7 +11,7 @@ import type {
 } from '../../src/contracts/storage/attempts.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
-import { roomOf } from './collection.ts'
+import { workspaceNumber } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
 import { attemptConditions, type Condition, inRange, isDueWithin } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
@@ -157,7 +157,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
-    const room = await roomOf(connection, tag, workspaceId)
+    const room = await workspaceNumber(connection, tag, workspaceId)
     const { event_id, endpoint_id, status } = query
     let name: string | undefined
     if (event_id !== undefined) {
@@ -255,7 +255,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
 
     async undelivered(workspaceId, query) {
       const { status, event_types, endpoint_id, created_at, after, limit } = query
-      const room = await roomOf(connection, tag, workspaceId)
+      const room = await workspaceNumber(connection, tag, workspaceId)
       const where = attemptConditions({
         ...(status !== undefined && { status }),
         ...(endpoint_id !== undefined && { endpoint_id }),

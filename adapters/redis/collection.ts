@@ -3,7 +3,7 @@ import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
 import { type Listing, listing, pageOf } from './page.ts'
 import { type Kind, planFor, type Rows, writePlan } from './plan.ts'
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 /** The fields of a configuration row that make what is handed out. */
@@ -11,7 +11,7 @@ const rowFields = ['revision', 'row', 'disabled_at'] as const
 
 /** ARGV: workspace, collection, id. Answers the fields, or nothing. */
 const get = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local row = redis.call('HMGET', tag .. ':' .. ARGV[2] .. ':' .. ARGV[3], 'room', 'revision', 'row', 'disabled_at')
 if not row[1] or row[1] ~= roomOf(ARGV[1]) then return {} end
 return { row[2], row[3], row[4] or '' }`,
@@ -19,7 +19,11 @@ return { row[2], row[3], row[4] or '' }`,
 )
 
 /** The room of a workspace, or null. */
-export async function roomOf(connection: Connection, tag: string, workspaceId: string): Promise<string | null> {
+export async function workspaceNumber(
+  connection: Connection,
+  tag: string,
+  workspaceId: string,
+): Promise<string | null> {
   return (await connection.send('HGET', [`${tag}:workspaces:${workspaceId}`, 'room'], true)) as string | null // a string or nothing
 }
 
@@ -46,7 +50,7 @@ export function redisCollection<K extends Kind>(
     },
 
     async list(workspaceId, query) {
-      const room = await roomOf(connection, tag, workspaceId)
+      const room = await workspaceNumber(connection, tag, workspaceId)
       const { limit: _l, page: _p, after: _a, before: _b, descending: _d, ...filters } = query
       const rows: Listing<Rows[K]> = listing(connection, tag, {
         index: `room:${room}:${kind}`,

@@ -6,7 +6,7 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'
 import { type Rows, writePlan } from './plan.ts'
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 const kinds = ['endpoints', 'sources', 'plugins'] as const
@@ -16,7 +16,7 @@ const kinds = ['endpoints', 'sources', 'plugins'] as const
  * revision, then collection, id, revision, row and disabled_at of each row; nothing when there is no such workspace.
  */
 const rows = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local room = roomOf(ARGV[1])
 if not room then return {} end
 local kind, after, left = ARGV[2], ARGV[3], tonumber(ARGV[4])
@@ -43,7 +43,7 @@ return reply`,
 
 /** ARGV: the last source read or '', how many. Answers the revision, then workspace and row of each source. */
 const routes = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local reply = { redis.call('GET', tag .. ':routes-revision') or '0' }
 local from = ARGV[1] == '' and '-' or '(' .. ARGV[1]
 for _, id in ipairs(redis.call('ZRANGEBYLEX', tag .. ':routes', from, '+', 'LIMIT', 0, ARGV[2])) do

@@ -1,4 +1,4 @@
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 
 /**
  * The name of an event in keys. `event:<name>` is the event and `event:<name>:attempts` its index, so no name ends with
@@ -7,7 +7,7 @@ import { roomFunctions } from './workspace-script.ts'
  * The version before wrote an event of such an id under the id itself. There the event stays, so that processes of that
  * version find it, until another event needs the key for its index: then the event is renamed, which takes no time.
  */
-export const eventFunctions = `${roomFunctions}
+export const eventFunctions = `${workspaceFunctions}
 local function isHash(key)
   return redis.call('TYPE', key).ok == 'hash'
 end

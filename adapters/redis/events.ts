@@ -4,7 +4,7 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
-import { roomOf } from './collection.ts'
+import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
@@ -140,7 +140,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
       const [json] = await run(connection, byUniqueId, tag, [workspaceId, unique_id])
       return listOf(json === undefined ? null : wanted(JSON.parse(json) as Row)) // written by ingest
     }
-    const room = await roomOf(connection, tag, workspaceId)
+    const room = await workspaceNumber(connection, tag, workspaceId)
     return listing<Row>(connection, tag, {
       index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
       where: whereIn('created', created_at),

@@ -14,7 +14,7 @@ import { ear as earOf } from './listen.ts'
 import { clientFor } from './open.ts'
 import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
-import { redisTurn } from './periodic-turn.ts'
+import { periodicTurn } from './periodic-turn.ts'
 import { redisWorkspaces } from './workspaces.ts'
 
 export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './client.ts'
@@ -67,7 +67,7 @@ export function redis(
     attempts: redisAttempts(connection, tag, added.announce),
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
-    turn: redisTurn(connection, tag),
+    turn: periodicTurn(connection, tag),
     ...(ear.able && {
       onChanged: (listener: (change: Change) => void) =>
         ear.listen(changedChannel(tag), (message) => listener(changeOf(message))),

@@ -3,7 +3,7 @@ import type { Connection } from './client.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 
 /**
- * `gcra` of core/rate-limit.ts, restated: the same integers in microseconds, in the same order of operations.
+ * `applyRateLimit` of core/rate-limit.ts, restated: the same integers in microseconds, in the same order of operations.
  * `{tag}:limit:<key>` is the theoretical arrival time. A key is forgotten a minute after its whole burst is back, so that
  * callers whose clocks differ by less are judged alike.
  *

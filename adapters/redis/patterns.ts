@@ -1,7 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 import { rowsOf, run, script } from './scripts.ts'
 
 /**
@@ -10,7 +10,7 @@ import { rowsOf, run, script } from './scripts.ts'
  * endpoints or 256 KiB of rows. Answers nothing when there is no such workspace.
  */
 const page = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local room, bytes = roomOf(ARGV[1]), 0
 if not room then return {} end
 local reply = { redis.call('HGET', tag .. ':room:' .. room, 'revision') }
@@ -29,7 +29,7 @@ return reply`,
 
 /** ARGV: id, revision and number of patterns of endpoints. Numbers stay with the rows that they were counted in. */
 const fill = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 for i = 1, #ARGV, 3 do
   local key = tag .. ':endpoints:' .. ARGV[i]
   if redis.call('HGET', key, 'revision') == ARGV[i + 1] then redis.call('HSET', key, 'patterns', ARGV[i + 2]) end
@@ -40,7 +40,7 @@ return {}`,
 
 /** ARGV: workspace, its revision, the number of patterns of all its endpoints. Answers 1 if it still has the revision. */
 const finish = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local room = roomOf(ARGV[1])
 if not room then return { '1' } end
 local key = tag .. ':room:' .. room

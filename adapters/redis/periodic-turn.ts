@@ -12,7 +12,7 @@ return { '1' }`,
   { again: false },
 )
 
-export function redisTurn(connection: Connection, tag: string): Storage['turn'] {
+export function periodicTurn(connection: Connection, tag: string): Storage['turn'] {
   return async (name, periodMs, now) => {
     const [first] = await run(connection, turn, tag, [name, Math.floor(now / periodMs) * periodMs])
     return first === '1'

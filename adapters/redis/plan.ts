@@ -5,7 +5,7 @@ import type { Source } from '../../src/schema/source.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Connection } from './client.ts'
 import { countPatterns } from './patterns.ts'
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 export interface Rows {
@@ -33,7 +33,7 @@ export type Guard =
  * "full" with what there would be too many of; or "uncounted" where the patterns are to be counted first.
  */
 const write = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local workspace, guard, guarded, guardedId, revision = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5]
 local room = roomOf(workspace)
 if guard == 'workspace' then

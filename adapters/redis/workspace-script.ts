@@ -1,5 +1,5 @@
 /** What scripts over workspaces share. A room is a workspace's number: see keys.ts. */
-export const roomFunctions = `
+export const workspaceFunctions = `
 local tag = KEYS[1]
 
 local function roomOf(workspace)

@@ -4,7 +4,7 @@ import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'
 import { isRowListed } from './filters.ts'
 import { listing, pageOf } from './page.ts'
-import { roomFunctions } from './workspace-script.ts'
+import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 /**
@@ -14,7 +14,7 @@ import { run, script } from './scripts.ts'
  * "conflict", "id" or "name".
  */
 const write = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local id, row, named, name, from = ARGV[1], ARGV[2], ARGV[3] == 'named', ARGV[4], ARGV[5]
 local key = tag .. ':workspaces:' .. id
 local old = redis.call('HMGET', key, 'room', 'revision', 'name')
@@ -49,7 +49,7 @@ return { 'written' }`,
 
 /** ARGV: id or name, and whether a name will do. Answers revision and row, or nothing. */
 const find = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local id = ARGV[1]
 if ARGV[2] == '1' and not roomOf(id) then id = redis.call('HGET', tag .. ':names', id) end
 if not id or not roomOf(id) then return {} end
@@ -59,7 +59,7 @@ return redis.call('HMGET', tag .. ':workspaces:' .. id, 'revision', 'row')`,
 
 /** ARGV: id. Configuration goes at once, events and attempts with the purge. */
 const remove = script(
-  `${roomFunctions}
+  `${workspaceFunctions}
 local id = ARGV[1]
 local room = roomOf(id)
 if not room then return { 'missing' } end

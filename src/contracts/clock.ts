@@ -10,7 +10,7 @@ export interface Clock {
   /** Resolves after `ms`, or at once when the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls `ring` after `ms`, unless what it answers is called before. Default: made of `sleep`, which costs more. */
-  alarm?(ms: number, ring: () => void): () => void
+  startTimer?(ms: number, ring: () => void): () => void
   /** Resolves when the time is known to be the engine's; to be awaited before times are written. */
   ready?(): Promise<void>
   /** Whether the clock is the system's, to be corrected by the engine's time. A fake one is not. */

@@ -76,7 +76,7 @@ export interface Platform {
   /** Whether the host says that this is no development machine (NODE_ENV); false where there is no telling. */
   production?(): boolean
   /** Whether calls may share a batch; false where work for one request may not ride on another's. */
-  readonly gathers: boolean
+  readonly batches: boolean
   /** Starts a thread; resolves when it is ready, rejects when it cannot start. Missing where a runtime has none. */
   thread?(script: ThreadScript): Promise<Thread>
 }

@@ -6,25 +6,25 @@ import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 
 /** A row as a document wants it. `existing` is the row that it means, whose id and creation stay. */
-export interface Wanted<Row> {
+export interface Desired<Row> {
   readonly id: string | null
   readonly existing: Row | null
   readonly fields: Omit<Row, 'id' | 'created_at' | 'updated_at'>
 }
 
 /** The same of a plugin, whose owner is the row around it. */
-export interface WantedPlugin extends Omit<Wanted<Plugin>, 'fields'> {
-  readonly fields: Omit<Wanted<Plugin>['fields'], 'endpoint_id' | 'source_id'>
+export interface DesiredPlugin extends Omit<Desired<Plugin>, 'fields'> {
+  readonly fields: Omit<Desired<Plugin>['fields'], 'endpoint_id' | 'source_id'>
 }
 
-export interface WantedOwner<Row> extends Wanted<Row> {
-  readonly plugins: readonly WantedPlugin[]
+export interface DesiredOwner<Row> extends Desired<Row> {
+  readonly plugins: readonly DesiredPlugin[]
 }
 
 /** The state that a document describes; null for a kind of which it says nothing. */
-export interface WantedConfiguration {
-  readonly endpoints: readonly WantedOwner<Endpoint>[] | null
-  readonly sources: readonly WantedOwner<Source>[] | null
+export interface DesiredConfiguration {
+  readonly endpoints: readonly DesiredOwner<Endpoint>[] | null
+  readonly sources: readonly DesiredOwner<Source>[] | null
 }
 
 interface Named {
@@ -68,24 +68,24 @@ export function identify<Row extends Named>(
  */
 export function planConfig(
   current: Configuration,
-  wanted: WantedConfiguration,
+  desired: DesiredConfiguration,
   now: number,
   newId: () => string,
 ): { readonly plan: ConfigPlan; readonly report: SyncReport } | { readonly violation: Violation } {
   const make = { now, newId }
   const workspaceId = current.workspace.id
-  const endpoints = planRows(rowsOf(current.endpoints), wanted.endpoints, make)
-  const sources = planRows(rowsOf(current.sources), wanted.sources, make)
+  const endpoints = planRows(rowsOf(current.endpoints), desired.endpoints, make)
+  const sources = planRows(rowsOf(current.sources), desired.sources, make)
 
   // Plugins of owners that the document does not speak of stay as they are.
   const spokenOf = rowsOf(current.plugins).filter(({ endpoint_id }) =>
-    endpoint_id === null ? wanted.sources !== null : wanted.endpoints !== null,
+    endpoint_id === null ? desired.sources !== null : desired.endpoints !== null,
   )
   const plugins = planRows(
     spokenOf,
     [
-      ...ownedPlugins(wanted.endpoints, endpoints.after, (id) => ({ endpoint_id: id, source_id: null })),
-      ...ownedPlugins(wanted.sources, sources.after, (id) => ({ endpoint_id: null, source_id: id })),
+      ...ownedPlugins(desired.endpoints, endpoints.after, (id) => ({ endpoint_id: id, source_id: null })),
+      ...ownedPlugins(desired.sources, sources.after, (id) => ({ endpoint_id: null, source_id: id })),
     ],
     make,
   )
@@ -116,15 +116,15 @@ function rowsOf<Row>(stored: readonly { readonly row: Row }[]): readonly Row[] {
 
 function planRows<Row extends { readonly id: string; readonly created_at: number; readonly updated_at: number }>(
   rows: readonly Row[],
-  wanted: readonly Wanted<Row>[] | null,
+  desired: readonly Desired<Row>[] | null,
   { now, newId }: { now: number; newId: () => string },
 ): {
   readonly change: { readonly put: Row[]; readonly remove: string[] }
   readonly counts: SyncCounts
-  /** The rows as they will be, in the order in which they are wanted. */
+  /** The rows as they will be, in the order in which they are desired. */
   readonly after: readonly Row[]
 } {
-  if (wanted === null) {
+  if (desired === null) {
     return {
       change: { put: [], remove: [] },
       counts: { created: 0, updated: 0, deleted: 0, unchanged: 0 },
@@ -134,7 +134,7 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
   const put: Row[] = []
   let created = 0
   let unchanged = 0
-  const after = wanted.map(({ id, existing, fields }) => {
+  const after = desired.map(({ id, existing, fields }) => {
     if (existing !== null && sameJson(fields, without(existing))) {
       unchanged++
       return existing
@@ -149,7 +149,7 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
     put.push(row)
     return row
   })
-  const kept = new Set(wanted.map(({ existing }) => existing))
+  const kept = new Set(desired.map(({ existing }) => existing))
   const gone = rows.filter((row) => !kept.has(row))
   // A new row may take the id of one that goes: then it replaces it.
   const taken = new Set(put.map(({ id }) => id))
@@ -161,10 +161,10 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
 }
 
 function ownedPlugins<Row extends { readonly id: string }>(
-  owners: readonly WantedOwner<Row>[] | null,
+  owners: readonly DesiredOwner<Row>[] | null,
   rows: readonly Row[],
   ownerIds: (id: string) => { endpoint_id: string | null; source_id: string | null },
-): Wanted<Plugin>[] {
+): Desired<Plugin>[] {
   if (owners === null) return []
   return owners.flatMap(({ plugins }, i) =>
     plugins.map(({ id, existing, fields: { name, enabled, config, metadata } }) => ({

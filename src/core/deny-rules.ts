@@ -10,7 +10,7 @@ export type HostVerdict =
   | { readonly kind: 'by_address' }
 
 /** Says where nothing may be sent. Every refusal is a sentence that names the rule. */
-export interface AddressJudge {
+export interface DenyRules {
   /** Judges a host as `URL.hostname` has it: a literal address for good, a name as far as rules of names go. */
   judgeHost(hostname: string): HostVerdict
   /** Why nothing may be sent to this address, or null. What is no address is refused. */
@@ -36,13 +36,13 @@ const byAddress: HostVerdict = { kind: 'by_address' }
  * by that one. An allowed hostname may have any address.
  * @throws PosthornError `validation` that names the rule at fault.
  */
-export function addressJudge({
+export function denyRules({
   deny,
   allow,
 }: {
   readonly deny: readonly string[]
   readonly allow: readonly string[]
-}): AddressJudge {
+}): DenyRules {
   const denials = deny.flatMap((text) => parseRule(text, 'deny'))
   const exceptions = allow.flatMap((text) => parseRule(text, 'allow'))
 

@@ -4,7 +4,7 @@ import type { RateLimit } from '../schema/shared.ts'
 /** Longer periods count as this, about 31 years, so that every sum below stays an exact integer in a double. */
 const longestPeriodSeconds = 1_000_000_000
 
-/** A grant, and the time to be stored for the key: see `gcra`. */
+/** A grant, and the time to be stored for the key: see `applyRateLimit`. */
 export interface Verdict extends Grant {
   readonly tat: number | null
 }
@@ -21,7 +21,7 @@ export interface Verdict extends Grant {
  * What is refused consumes nothing: with nothing granted `tat` is as it was stored, or cut. The cut is to be stored too,
  * else the wait would begin anew with every refusal. Quota 0 refuses all, and says to come back after a period.
  */
-export function gcra(stored: number | null, limit: RateLimit, want: number, now: number): Verdict {
+export function applyRateLimit(stored: number | null, limit: RateLimit, want: number, now: number): Verdict {
   const { quota } = limit
   const period = Math.min(limit.period, longestPeriodSeconds) * 1_000_000
   if (quota === 0) {

@@ -11,7 +11,7 @@ import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
-import { inTime } from '../runtime/deadline.ts'
+import { withDeadline } from '../runtime/deadline.ts'
 import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
@@ -189,7 +189,9 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       try {
         const result = prepared.inbound(current, context)
         const answer =
-          result instanceof Promise ? await inTime(ctx.clock, pluginDeadlineMs, result, () => stalled(plugin)) : result
+          result instanceof Promise
+            ? await withDeadline(ctx.clock, pluginDeadlineMs, result, () => stalled(plugin))
+            : result
         if (answer instanceof Response) return answer
         current = answer
       } catch (cause) {

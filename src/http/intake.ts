@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { PosthornError } from '../errors.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 import { Gathered } from './read.ts'
 
 /** What bounds a body while it comes in. */
@@ -33,7 +33,7 @@ export async function takeIn(
     late = true
     wake()
   }
-  let cancel = alarm(clock, timeoutMs, ring)
+  let cancel = startTimer(clock, timeoutMs, ring)
   try {
     for (;;) {
       const step = await new Promise<Step>((resolve, reject) => {
@@ -46,7 +46,7 @@ export async function takeIn(
       if (step.done) return body.bytes()
       if (body.length === 0 && step.value.length > 0) {
         cancel()
-        cancel = alarm(clock, timeoutMs, ring)
+        cancel = startTimer(clock, timeoutMs, ring)
       }
       if (body.length + step.value.length > maxBytes) return 'too large'
       if (step.value.length > 0 && !take(step.value.length)) return 'no room'

@@ -14,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>
 type Properties = Readonly<Record<string, Json>>
 
 /** The JSON schema of what a schema takes. */
-export function leafSchema(schema: GenericSchema): Json {
+export function fieldSchema(schema: GenericSchema): Json {
   // Rules that JSON Schema cannot tell are left out; what is said of the last step of a pipe holds for its input.
   const options = { target: 'draft-2020-12', typeMode: 'output', errorMode: 'ignore' } as const
   const { $schema: _, ...described } = toJsonSchema(schema, options)
@@ -56,7 +56,7 @@ export function componentSchemas(): Properties {
     Plugin: { schema: pluginInput, example: plugin },
   }
   const resources = Object.entries(inputs).flatMap(([name, { schema, example }]): [string, Json][] => {
-    const taken = leafSchema(schema)
+    const taken = fieldSchema(schema)
     const { required: _, ...partial } = taken
     return [
       [`${name}Input`, { ...taken, examples: [example] }],
@@ -64,13 +64,13 @@ export function componentSchemas(): Properties {
       [name, row(taken)],
     ]
   })
-  const event = leafSchema(eventInput)
+  const event = fieldSchema(eventInput)
   return {
     ...Object.fromEntries(resources),
     EventInput: { ...event, examples: [{ event_type: 'invoice.paid', data: { id: 'in_1', amount: 4200 } }] },
     Event: row(event),
     ConfigDocument: {
-      ...leafSchema(configDocument),
+      ...fieldSchema(configDocument),
       patternProperties: { '^x-': true },
       additionalProperties: false,
       examples: [{ endpoints: [{ ...endpoint, plugins: [{ name: 'standard-webhooks' }] }], sources: [source] }],

@@ -1,6 +1,6 @@
 import { listParameters, type Parameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
-import { componentSchemas, dataSchema, leafSchema } from './openapi-schemas.ts'
+import { componentSchemas, dataSchema, fieldSchema } from './openapi-schemas.ts'
 import type { Route } from './routes.ts'
 
 type Json = Readonly<Record<string, unknown>>
@@ -227,7 +227,7 @@ function queryParameters(parameters: Parameters): Json[] {
       const pairs = { type: 'object', additionalProperties: { type: 'string', minLength: 1 } }
       return { ...described, style: 'deepObject', explode: true, schema: pairs }
     }
-    if (kind !== 'time') return { ...described, schema: leafSchema(schema) }
+    if (kind !== 'time') return { ...described, schema: fieldSchema(schema) }
     const moment = { type: 'integer', format: 'int64' }
     const bounds = {
       type: 'object',

@@ -3,8 +3,8 @@ import { Cancellation } from '../core/cancellation.ts'
 import { inTurns } from '../core/in-turns.ts'
 import { mayTake } from '../core/share.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
-import { alarm } from './timer.ts'
-import { inTime } from './deadline.ts'
+import { startTimer } from './timer.ts'
+import { withDeadline } from './deadline.ts'
 
 const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024
@@ -14,7 +14,7 @@ const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
 const lingerMs = 50
 
-export interface Gatherer<Entry, Answer> {
+export interface Batcher<Entry, Answer> {
   /**
    * Joins the next batch and answers for this entry alone; one that `lingers` makes no batch of its own for 50 ms.
    * Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB it throws `overloaded`.
@@ -40,19 +40,19 @@ interface Waiting<Entry, Answer> {
 /**
  * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
  * together in the next one, at most 500 entries and 4 MiB, in turns by workspace. A batch whose connection was lost is sent
- * once more, so `flush` must be idempotent. `gathers: false` sends each entry at once and alone, `resends: false` sends each
+ * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends each
  * batch once.
  */
-export function gatherer<Entry, Answer>(options: {
+export function batcher<Entry, Answer>(options: {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
   /** The workspace of an entry. */
   workspaceOf(entry: Entry): string
   clock: Clock
-  gathers: boolean
+  batches: boolean
   resends?: boolean
   onOverload?(): void
-}): Gatherer<Entry, Answer> {
+}): Batcher<Entry, Answer> {
   const queue = inTurns<Waiting<Entry, Answer>>()
   const held = new Map<string, { entries: number; bytes: number }>()
   let numbers = 0
@@ -98,7 +98,7 @@ export function gatherer<Entry, Answer>(options: {
   /** Counts an entry as waiting, unless that is more than the share of its workspace. */
   function mayWait(workspace: string, bytes: number): boolean {
     const own = held.get(workspace)
-    const waiting = options.gathers ? queue.size : inFlight
+    const waiting = options.batches ? queue.size : inFlight
     if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
     if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
     if (own === undefined) held.set(workspace, { entries: 1, bytes })
@@ -134,7 +134,7 @@ export function gatherer<Entry, Answer>(options: {
     inFlight++
     const until = patience
     const entries = batch.map(({ entry }) => entry)
-    const flush = () => inTime(options.clock, deadlineMs, options.flush(entries), () => late, until)
+    const flush = () => withDeadline(options.clock, deadlineMs, options.flush(entries), () => late, until)
     try {
       let answers: readonly Answer[]
       try {
@@ -148,7 +148,7 @@ export function gatherer<Entry, Answer>(options: {
       for (const waiting of batch) waiting.reject(cause)
     } finally {
       inFlight--
-      if (!options.gathers) for (const waiting of batch) release(waiting)
+      if (!options.batches) for (const waiting of batch) release(waiting)
       pump()
     }
   }
@@ -163,13 +163,13 @@ export function gatherer<Entry, Answer>(options: {
       }
       return new Promise((resolve, reject) => {
         const waiting = { entry, workspace, bytes, number: ++numbers, resolve, reject }
-        if (!options.gathers) {
+        if (!options.batches) {
           void send([waiting])
           return
         }
         queue.add(waiting)
         if (lingers) {
-          stopLingering ??= alarm(options.clock, lingerMs, hurry)
+          stopLingering ??= startTimer(options.clock, lingerMs, hurry)
           return
         }
         hurryAll()

@@ -1,12 +1,12 @@
 import type { Clock } from '../contracts/clock.ts'
 import type { Cancelable } from '../core/cancellation.ts'
-import { alarm } from './timer.ts'
+import { startTimer } from './timer.ts'
 
 /**
  * What work comes to, if it comes to anything within `ms` and before `until` is canceled; else it throws what `late` makes.
  * The work itself goes on: who can stop it must do so.
  */
-export function inTime<Answer>(
+export function withDeadline<Answer>(
   clock: Clock,
   ms: number,
   work: Promise<Answer>,
@@ -18,7 +18,7 @@ export function inTime<Answer>(
       cancel()
       reject(late())
     }
-    const cancel = alarm(clock, ms, giveUp)
+    const cancel = startTimer(clock, ms, giveUp)
     const done = (): void => {
       cancel()
       until?.unfollow(giveUp)

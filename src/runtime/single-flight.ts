@@ -1,4 +1,4 @@
-export interface SharedQuestion<Answer> {
+export interface SingleFlight<Answer> {
   /** Asks, or shares the question that follows the one under way: no answer is older than its question. */
   ask(key: string): Promise<Answer>
   /** The answer under way, which may be older. */
@@ -6,7 +6,7 @@ export interface SharedQuestion<Answer> {
 }
 
 /** Lets many who ask the same at once cost two questions. */
-export function sharedQuestion<Answer>(put: (key: string) => Promise<Answer>): SharedQuestion<Answer> {
+export function singleFlight<Answer>(put: (key: string) => Promise<Answer>): SingleFlight<Answer> {
   const asked = new Map<string, { readonly running: Promise<Answer>; next?: Promise<Answer> }>()
 
   function ask(key: string): Promise<Answer> {

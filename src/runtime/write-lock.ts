@@ -18,7 +18,7 @@ const running = new WeakMap<Storage, Map<string, Turn>>()
  * another. Across processes the revision decides: `work` answers 'conflict' and is run again, at most five times.
  * @throws PosthornError `overloaded` when others write too fast for that, or a thousand wait already.
  */
-export async function inTurn<Answer>(
+export async function withWriteLock<Answer>(
   storage: Storage,
   key: string,
   work: () => Promise<Answer | 'conflict'>,

@@ -42,7 +42,7 @@ function typeMessage(noun: string): (issue: { input: unknown }) => string {
   }
 }
 
-/** What JSON Schema can say of the checks of a leaf, for descriptions of the API. It checks nothing. */
+/** What JSON Schema can say of the checks of a field, for descriptions of the API. It checks nothing. */
 export function keywords<Input>(
   given: Readonly<Record<string, unknown>>,
 ): v.MetadataAction<Input, Record<string, unknown>> {

@@ -6,7 +6,7 @@ const mostTries = 5
 const minuteMs = 60_000
 
 /** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
-export async function disableFailing(
+export async function tripCircuitBreakers(
   ctx: Context,
   rule: NonNullable<Context['settings']['breaker']>,
   now: number,

@@ -9,7 +9,7 @@ import type { Storage } from '../contracts/storage.ts'
 import { matcher } from '../core/match.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
-import { sharedQuestion } from '../runtime/single-flight.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 
 const mostWorkspaces = 1000
 
@@ -27,7 +27,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
-  const loads = sharedQuestion(load)
+  const loads = singleFlight(load)
   const ready = new WeakMap<CompiledConfiguration, ReadonlyMap<string, ReadyRow>>()
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {

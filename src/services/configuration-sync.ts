@@ -13,8 +13,8 @@ import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
 import { refusalOf, taken } from './taken.ts'
-import { inTurn } from '../runtime/write-lock.ts'
-import { pluginsByOwner, wantedConfiguration } from './desired-configuration.ts'
+import { withWriteLock } from '../runtime/write-lock.ts'
+import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
 import {
   boundsOf,
   defaultWorkspace,
@@ -25,7 +25,7 @@ import {
   writableWorkspace,
 } from './resolve-workspace.ts'
 
-export function configService(ctx: Context): ConfigService {
+export function configurationSync(ctx: Context): ConfigService {
   /** The default workspace has none where nobody has written it yet. */
   async function configurationOf(id: string): Promise<Configuration | null> {
     const found = await ctx.storage.configuration(id)
@@ -40,22 +40,22 @@ export function configService(ctx: Context): ConfigService {
       refuseTooMany(document, bounds)
       const given = parse(configDocument, document)
       const parsed = ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
-      return await inTurn<SyncReport>(ctx.storage, id, async () => {
+      return await withWriteLock<SyncReport>(ctx.storage, id, async () => {
         const current = await configurationOf(id)
         if (current === null) throw unknownWorkspace(workspace)
-        const wanted = await wantedConfiguration(ctx, current, parsed)
-        const planned = planConfig(current, wanted, ctx.clock.now(), ctx.newId)
+        const desired = await desiredConfiguration(ctx, current, parsed)
+        const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)
         const { plan, report } = planned
         if (dryRun) {
           refuseBeyond(bounds, current, plan)
           await refuseTakenRoutes(ctx, id, plan.sources.put)
-          return withWarnings(report, wanted.warnings)
+          return withWarnings(report, desired.warnings)
         }
         const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
         if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
-        const answer = withWarnings(report, wanted.warnings)
+        const answer = withWarnings(report, desired.warnings)
         for (const warning of answer.warnings ?? []) {
           ctx.log.warn(`config sync of workspace ${id}: ${recordText(oneLine(warning), 512)}`)
         }

@@ -4,10 +4,10 @@ import type { Context } from '../context.ts'
 import type { Configuration } from '../contracts/storage/configuration.ts'
 import {
   identify,
-  type Wanted,
-  type WantedConfiguration,
-  type WantedOwner,
-  type WantedPlugin,
+  type Desired,
+  type DesiredConfiguration,
+  type DesiredOwner,
+  type DesiredPlugin,
 } from '../core/config-plan.ts'
 import { type FieldError, type FieldErrors, invalid } from '../errors.ts'
 import type { configDocument } from '../schema/config.ts'
@@ -41,15 +41,15 @@ const repeatedItem = 'duplicate items found'
  * for them kept. `warnings` tells which entries were left out. @throws PosthornError `validation` with every reason at
  * its place.
  */
-export async function wantedConfiguration(
+export async function desiredConfiguration(
   ctx: Context,
   current: Configuration,
   document: Document,
-): Promise<WantedConfiguration & { readonly warnings: readonly string[] }> {
+): Promise<DesiredConfiguration & { readonly warnings: readonly string[] }> {
   const plugins = pluginsByOwner(current)
   const warnings: string[] = []
   const shared = { workspaceId: current.workspace.id, warnings }
-  const endpoints = await wantedOwners(
+  const endpoints = await desiredOwners(
     ctx,
     { ...shared, noun: 'endpoints', ownerKey: 'endpoint_id' },
     current.endpoints,
@@ -58,7 +58,7 @@ export async function wantedConfiguration(
     endpointFields,
     ({ request }, existing) => insecureProblem(ctx, request.url, existing),
   )
-  const sources = await wantedOwners(
+  const sources = await desiredOwners(
     ctx,
     { ...shared, noun: 'sources', ownerKey: 'source_id' },
     current.sources,
@@ -73,8 +73,8 @@ export async function wantedConfiguration(
     })
   }
   return {
-    endpoints: endpoints.wanted && (await signed(ctx, endpoints.wanted, plugins)),
-    sources: sources.wanted,
+    endpoints: endpoints.desired && (await signed(ctx, endpoints.desired, plugins)),
+    sources: sources.desired,
     warnings,
   }
 }
@@ -94,52 +94,52 @@ export function pluginsByOwner(current: Configuration): ReadonlyMap<string, Owne
 type EndpointEntry = NonNullable<Document['endpoints']>[number]
 type SourceEntry = NonNullable<Document['sources']>[number]
 
-function endpointFields(entry: EndpointEntry): Wanted<Endpoint>['fields'] {
+function endpointFields(entry: EndpointEntry): Desired<Endpoint>['fields'] {
   const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry
   return fields
 }
 
-function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null): Wanted<Source>['fields'] {
+function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null): Desired<Source>['fields'] {
   const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry
   return { ...fields, config: withPath(fields.config, existing, ctx.platform) }
 }
 
-async function wantedOwners<Row extends Endpoint | Source, OwnerEntry extends Entry>(
+async function desiredOwners<Row extends Endpoint | Source, OwnerEntry extends Entry>(
   ctx: Context,
   place: Place,
   rows: readonly { readonly row: Row }[],
   entries: readonly OwnerEntry[] | undefined,
   plugins: ReadonlyMap<string, Owned>,
-  fieldsOf: (entry: OwnerEntry, existing: Row | null) => Wanted<Row>['fields'],
+  fieldsOf: (entry: OwnerEntry, existing: Row | null) => Desired<Row>['fields'],
   problemsOf: (entry: OwnerEntry, existing: Row | null) => FieldErrors | null = () => null,
-): Promise<{ readonly wanted: WantedOwner<Row>[] | null; readonly problems: readonly FieldError[] | null }> {
-  if (entries === undefined) return { wanted: null, problems: null }
+): Promise<{ readonly desired: DesiredOwner<Row>[] | null; readonly problems: readonly FieldError[] | null }> {
+  if (entries === undefined) return { desired: null, problems: null }
   const { meant, repeated } = identify(
     rows.map(({ row }) => row),
     entries,
   )
-  const wanted: WantedOwner<Row>[] = []
+  const desired: DesiredOwner<Row>[] = []
   const problems: FieldError[] = []
   for (const [i, entry] of entries.entries()) {
     const existing = meant[i] ?? null
     const at = `${place.noun}[${i}]`
-    const own = await wantedPlugins(ctx, { ...place, at }, entry.plugins, existing && plugins.get(existing.id))
+    const own = await desiredPlugins(ctx, { ...place, at }, entry.plugins, existing && plugins.get(existing.id))
     const refused = problemsOf(entry, existing)
     if (repeated.has(i)) put(problems, i, { [entry.id === null ? 'name' : 'id']: repeatedItem })
     else if ('problems' in own || refused !== null) {
       put(problems, i, { ...refused, ...('problems' in own ? own.problems : {}) })
-    } else wanted.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
+    } else desired.push({ id: entry.id, existing, fields: fieldsOf(entry, existing), plugins: own.value })
   }
-  return { wanted, problems: problems.length === 0 ? null : problems }
+  return { desired, problems: problems.length === 0 ? null : problems }
 }
 
-async function wantedPlugins(
+async function desiredPlugins(
   ctx: Context,
   place: Place & { readonly at: string },
   entries: readonly PluginEntry[],
   owned: Owned | null | undefined,
-): Promise<Checked<WantedPlugin[]>> {
-  const value: WantedPlugin[] = []
+): Promise<Checked<DesiredPlugin[]>> {
+  const value: DesiredPlugin[] = []
   const problems: FieldError[] = []
   const names = new Set<string>()
   for (const [i, entry] of entries.entries()) {
@@ -153,7 +153,7 @@ async function wantedPlugins(
     }
     const checked = names.has(entry.name)
       ? { problems: { name: repeatedItem } }
-      : await wantedPlugin(ctx, place, entry, existing)
+      : await desiredPlugin(ctx, place, entry, existing)
     names.add(entry.name)
     if ('problems' in checked) put(problems, i, checked.problems)
     else value.push(checked.value)
@@ -166,17 +166,17 @@ function isLeftOut({ plugins }: Context, { name, enabled }: PluginEntry): boolea
   return !enabled && name !== '' && plugins.get(name) === undefined
 }
 
-function disabled(existing: Plugin): WantedPlugin {
+function disabled(existing: Plugin): DesiredPlugin {
   const { name, config, metadata } = existing
   return { id: null, existing, fields: { name, enabled: false, config, metadata } }
 }
 
-async function wantedPlugin(
+async function desiredPlugin(
   ctx: Context,
   place: Place,
   { id, name, enabled, config: given, metadata }: PluginEntry,
   existing: Plugin | null,
-): Promise<Checked<WantedPlugin>> {
+): Promise<Checked<DesiredPlugin>> {
   const kind = ctx.plugins.get(name)
   if (kind === undefined) return { problems: { name: unknownName(name) } }
   // The owner may not have an id yet; that there is one is what counts.
@@ -195,9 +195,9 @@ async function wantedPlugin(
  */
 async function signed(
   ctx: Context,
-  endpoints: readonly WantedOwner<Endpoint>[],
+  endpoints: readonly DesiredOwner<Endpoint>[],
   plugins: ReadonlyMap<string, Owned>,
-): Promise<WantedOwner<Endpoint>[]> {
+): Promise<DesiredOwner<Endpoint>[]> {
   const { sign } = ctx.settings.deliver
   return await Promise.all(
     endpoints.map(async (endpoint) => {

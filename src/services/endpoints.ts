@@ -7,7 +7,7 @@ import { parse } from '../schema/parse.ts'
 import { signature } from './plugins.ts'
 import { type Described, resourceService } from './resources.ts'
 import type { EndpointService } from './services.ts'
-import { inTurn } from '../runtime/write-lock.ts'
+import { withWriteLock } from '../runtime/write-lock.ts'
 
 export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
   return resourceService(ctx, {
@@ -25,7 +25,7 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
 
   /** Stores an endpoint and its signature in one step, so that nothing is ever sent unsigned. */
   function insertSigned(workspaceId: string, row: Endpoint, bounds: Bounds): Promise<Inserted> {
-    return inTurn<Inserted>(ctx.storage, workspaceId, async () => {
+    return withWriteLock<Inserted>(ctx.storage, workspaceId, async () => {
       const current = await ctx.storage.configuration(workspaceId)
       if (current === null) return 'missing'
       // A plan replaces a row that is there; a new endpoint must not.

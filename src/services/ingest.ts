@@ -6,8 +6,8 @@ import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
-import { follow } from './traced.ts'
-import { type Gatherer, gatherer } from '../runtime/batcher.ts'
+import { traced } from './traced.ts'
+import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -54,13 +54,13 @@ export function ingestService(ctx: Context): Ingest {
     bytesOf: ({ event }: IngestEntry) => event.data.length,
     workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
     clock: ctx.clock,
-    gathers: ctx.gathers,
+    batches: ctx.batches,
     resends: ctx.resends,
     onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
   }
-  const plain: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
+  const plain: Batcher<IngestEntry, IngestAnswer> = batcher(options)
   // Of those whose unique_id or id may be held by a transaction of a host. Others shall not wait with them.
-  const contested: Gatherer<IngestEntry, IngestAnswer> = gatherer(options)
+  const contested: Batcher<IngestEntry, IngestAnswer> = batcher(options)
 
   async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
@@ -118,11 +118,11 @@ export function ingestService(ctx: Context): Ingest {
     return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
   }
 
-  /** Hands an entry to those that gather, with the trace context that its attempts belong to. */
+  /** Hands an entry to the batcher, with the trace context that its attempts belong to. */
   async function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
     const { workspaceId, event } = entry
     const since = ctx.clock.elapsed()
-    return await follow(
+    return await traced(
       ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
       (trace) => add(trace === null ? entry : { ...entry, trace }),
       (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),

@@ -3,7 +3,7 @@ import type { ListQuery } from '../contracts/storage/list.ts'
 import type { Storage } from '../contracts/storage.ts'
 
 /** The same storage, telling of each write of configuration once it is done, so that this process obeys it with its answer. */
-export function watched(storage: Storage, changed: (change: Change) => void): Storage {
+export function notifyingStorage(storage: Storage, changed: (change: Change) => void): Storage {
   const tell = async <T>(workspaceId: string, work: Promise<T>): Promise<T> => {
     try {
       return await work

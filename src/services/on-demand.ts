@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { configService } from './configuration-sync.ts'
+import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
@@ -12,7 +12,7 @@ import { workspaceService } from './workspaces.ts'
 /** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
 export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver) {
   return {
-    ...configService(ctx),
+    ...configurationSync(ctx),
     ...explainService(ctx),
     ...replayService(ctx),
     ...retryService(ctx),

@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 
 /** The time that the plugins of one delivery have together. It stands still while one of them waits for a share. */
 export class PluginTime {
@@ -52,7 +52,7 @@ export class PluginTime {
 
   #count(): void {
     if (this.#ring === null || this.#waits > 0 || this.#counting !== null) return
-    this.#counting = { since: this.#clock.elapsed(), stop: alarm(this.#clock, this.#leftMs, this.#ring) }
+    this.#counting = { since: this.#clock.elapsed(), stop: startTimer(this.#clock, this.#leftMs, this.#ring) }
   }
 
   #stop(): void {

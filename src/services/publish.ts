@@ -4,12 +4,12 @@ import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
 import type { EventService } from './services.ts'
-import { sharedQuestion } from '../runtime/single-flight.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 import { writableWorkspace } from './resolve-workspace.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
-  const workspaces = sharedQuestion((idOrName) => writableWorkspace(ctx, idOrName))
+  const workspaces = singleFlight((idOrName) => writableWorkspace(ctx, idOrName))
 
   return {
     async create(workspace, input) {

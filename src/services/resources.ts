@@ -7,9 +7,9 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
-import { sharedQuestion } from '../runtime/single-flight.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 import { refusalOf } from './taken.ts'
-import { inTurn } from '../runtime/write-lock.ts'
+import { withWriteLock } from '../runtime/write-lock.ts'
 import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './resolve-workspace.ts'
 
 interface Resource {
@@ -41,7 +41,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
   { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
   // Creates that come side by side ask once.
-  const writable = sharedQuestion((workspace) => writableWorkspace(ctx, workspace))
+  const writable = singleFlight((workspace) => writableWorkspace(ctx, workspace))
   return {
     async list(workspace, query) {
       const { id } = await resolveWorkspace(ctx, workspace)
@@ -70,7 +70,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
     async update(workspace, id, input) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       if (!idPattern.test(id)) throw notFound()
-      return await inTurn(ctx.storage, workspaceId, async () => {
+      return await withWriteLock(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
         if (found === null) throw notFound()
         const { fields } = await describe(merge(found.row, input), found.row, workspaceId)

@@ -12,7 +12,7 @@ import { PosthornError } from '../errors.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded, Sent } from './deliver.ts'
-import { follow } from './traced.ts'
+import { traced } from './traced.ts'
 import { prepareRequest } from './prepare-request.ts'
 import { OutcomeRecorder } from './record-outcome.ts'
 
@@ -40,7 +40,7 @@ export class AttemptSender {
     if (delivery.event === null) return unsent({ kind: 'event_gone' })
 
     const { event, attempt: planned } = delivery
-    return follow(
+    return traced(
       telemetry?.attempt({
         workspaceId: delivery.workspaceId,
         eventId: event.id,

@@ -5,24 +5,24 @@ import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'
 import type { Conclusion } from './deliver.ts'
-import { type Gatherer, gatherer } from '../runtime/batcher.ts'
+import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './ingest.ts'
 
 /** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */
 export class AttemptSettler {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
-  readonly #settlements: Gatherer<Settlement, Settled>
+  readonly #settlements: Batcher<Settlement, Settled>
 
   constructor(ctx: Context) {
     this.#ctx = ctx
     this.#complain = (message, cause) => ctx.repeating.error(message, { cause })
-    this.#settlements = gatherer({
+    this.#settlements = batcher({
       flush: (batch) => this.#flush(batch),
       bytesOf: ({ request, response }) => 512 + (request?.body?.length ?? 0) + (response?.body?.length ?? 0),
       workspaceOf: ({ workspaceId }) => workspaceId,
       clock: ctx.clock,
-      gathers: ctx.gathers,
+      batches: ctx.batches,
       resends: ctx.resends,
     })
   }

@@ -3,7 +3,7 @@ import type { EnginePart } from '../contracts/engine.ts'
 import { durationText, sizeText } from '../core/duration.ts'
 import { PosthornError } from '../errors.ts'
 import type { ComponentHealth } from '../schema/status.ts'
-import { inTime } from '../runtime/deadline.ts'
+import { withDeadline } from '../runtime/deadline.ts'
 import type { Services } from './services.ts'
 
 /** Less than five seconds, so that a fault is told within them. */
@@ -58,7 +58,7 @@ export function statusService(ctx: Context): Pick<Services, 'status' | 'health'>
 
 async function component(ctx: Context, part: EnginePart, probe: () => Promise<unknown>): Promise<ComponentHealth> {
   try {
-    const [listening = true] = await inTime(
+    const [listening = true] = await withDeadline(
       ctx.clock,
       deadlineMs,
       Promise.all([isListening(part), probe()]),
@@ -85,7 +85,7 @@ async function isListening(part: EnginePart): Promise<boolean | undefined> {
 export async function figures(ctx: Context) {
   const now = ctx.clock.now()
   const known = async <Answer>(ask: () => Promise<Answer>) =>
-    await inTime(ctx.clock, deadlineMs, ask(), () => late).catch(() => null)
+    await withDeadline(ctx.clock, deadlineMs, ask(), () => late).catch(() => null)
   const [connections, queue, pending] = await Promise.all([
     known(() => ctx.storage.stats()),
     known(() => ctx.queue.stats(now)),

@@ -1,7 +1,7 @@
 import type { Followed } from '../contracts/telemetry.ts'
 
 /** Runs work as something that is followed, if anybody follows. `endOf` says how it ended, of a failure by `undefined`. */
-export function follow<End, Answer>(
+export function traced<End, Answer>(
   following: Followed<End> | undefined,
   work: (trace: string | null) => Promise<Answer>,
   endOf: (answer: Answer | undefined) => End,

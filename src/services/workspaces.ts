@@ -8,7 +8,7 @@ import { idPattern } from '../schema/shared.ts'
 import { type Workspace, workspaceInput } from '../schema/workspace.ts'
 import { type Asked, listPage } from './listing.ts'
 import type { WorkspaceService } from './services.ts'
-import { inTurn } from '../runtime/write-lock.ts'
+import { withWriteLock } from '../runtime/write-lock.ts'
 import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './resolve-workspace.ts'
 
 export function workspaceService(ctx: Context): WorkspaceService {
@@ -50,7 +50,7 @@ export function workspaceService(ctx: Context): WorkspaceService {
     },
 
     update: (id, input) =>
-      inTurn(ctx.storage, id, async () => {
+      withWriteLock(ctx.storage, id, async () => {
         if (id === defaultWorkspace) await writableWorkspace(ctx, id)
         const { row: old, revision } = await get(id)
         const { id: _id, ...fields } = parse(workspaceInput, merge(old, input))

@@ -1,5 +1,5 @@
 import type { Grant, Limiter } from '../contracts/limiter.ts'
-import { gcra } from '../core/rate-limit.ts'
+import { applyRateLimit } from '../core/rate-limit.ts'
 import { equal, there } from './assert.ts'
 import { type Contract, promise } from './contract.ts'
 import { random } from './random.ts'
@@ -18,7 +18,7 @@ async function take(
   return there(grant, 'a grant')
 }
 
-/** What every limiter promises: the answers of `gcra`, to the millisecond. */
+/** What every limiter promises: the answers of `applyRateLimit`, to the millisecond. */
 export const limiterContract: Contract<Limiter> = [
   promise('a burst of the quota is granted, then one more each period / quota', async (limiter) => {
     equal(
@@ -120,7 +120,7 @@ export const limiterContract: Contract<Limiter> = [
         want: below(6),
       }))
       const expected = wants.map(({ key, limit, want }) => {
-        const { tat, ...grant } = gcra(tats.get(key) ?? null, limit, want, at)
+        const { tat, ...grant } = applyRateLimit(tats.get(key) ?? null, limit, want, at)
         tats.set(key, tat)
         return grant
       })

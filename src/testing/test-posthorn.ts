@@ -50,7 +50,7 @@ export function createTestPosthorn<const Events extends EventCatalogue = EventCa
   const { startAt, ...rest } = options
   const clock = fakeClock(startAt)
   const receivers = scriptedReceivers(clock)
-  const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({ ...rest, clock, http: receivers })
+  const posthorn = makePosthorn({ ...portablePlatform, batches: true })({ ...rest, clock, http: receivers })
   return {
     ...posthorn,
     clock,

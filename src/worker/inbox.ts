@@ -10,7 +10,7 @@ const mostTries = 5
 const againMs = 1000
 
 /** Stores what async sources accepted. */
-export interface Consumer {
+export interface InboxConsumer {
   /**
    * Stores a batch: at most 500 messages and 16 MiB. Answers how many messages the batch had. With a `signal` it tries
    * again while the storage is away, until that aborts: what is held goes on within seconds of the storage's return.
@@ -21,7 +21,7 @@ export interface Consumer {
 /** `away`: the storage does not answer. `again`: a later take tries again. */
 type Outcome = 'done' | 'away' | 'again' | 'bad'
 
-export function consumer(ctx: Context, ingest: Ingest): Consumer {
+export function inboxConsumer(ctx: Context, ingest: Ingest): InboxConsumer {
   async function store(message: Taken): Promise<Outcome> {
     try {
       // The event gets the id of the message: a second consumer of the message finds the event stored.

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
-import type { Consumer } from './inbox.ts'
+import type { InboxConsumer } from './inbox.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { Rests } from './rests.ts'
 import type { Slots } from './slots.ts'
@@ -26,7 +26,7 @@ export interface Parts {
   readonly rests: Rests
   readonly outcomes: Outcomes
   readonly sweep: Sweep
-  readonly inbox: Consumer
+  readonly inbox: InboxConsumer
   readonly upkeep: Upkeep
 }
 

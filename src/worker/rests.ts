@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 import type { Wakeup } from './wakeup.ts'
 
 const restMs = 500
@@ -48,7 +48,7 @@ export class Rests {
   }
 
   #ringIn(ms: number): void {
-    this.#stop = alarm(this.#clock, ms, () => {
+    this.#stop = startTimer(this.#clock, ms, () => {
       const now = this.#clock.elapsed()
       for (const [group, until] of this.#until) if (until <= now) this.#until.delete(group)
       this.#wakeup.wake('rested')

@@ -1,6 +1,6 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 import { SlotCounts, type SlotRequest } from './slot-counts.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
 import { Spread } from './spread.ts'
@@ -134,7 +134,7 @@ export class Slots {
     const at = this.#clock.elapsed() + ms
     if (this.#turn !== null && this.#turn.at <= at) return
     this.#turn?.stop()
-    const stop = alarm(this.#clock, ms, () => {
+    const stop = startTimer(this.#clock, ms, () => {
       this.#turn = null
       this.#wakeup.wake('turn')
     })

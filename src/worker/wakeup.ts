@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 
 /** No timer is set for what falls due later than this: the loop asks the engine before that. */
 const mostMs = 10_000
@@ -53,7 +53,7 @@ export function wakeup(clock: EngineClock): Wakeup {
       const at = clock.elapsed() + ms
       if (pending !== null && pending.at <= at) return
       pending?.cancel()
-      const cancel = alarm(clock, ms, () => {
+      const cancel = startTimer(clock, ms, () => {
         pending = null
         wake(cause)
       })
@@ -101,7 +101,7 @@ function waitFor(
     resolve(cause)
   }
   const giveUp = (): void => end(null)
-  const cancel = alarm(clock, ms, giveUp)
+  const cancel = startTimer(clock, ms, giveUp)
   waiting.add(end)
   signal?.addEventListener('abort', giveUp)
 }

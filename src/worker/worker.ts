@@ -4,11 +4,11 @@ import { PosthornError } from '../errors.ts'
 import type { Background } from '../runtime/background.ts'
 import type { Deliver } from '../services/deliver.ts'
 import { engineParts } from '../services/engine-parts.ts'
-import { inTime } from '../runtime/deadline.ts'
+import { withDeadline } from '../runtime/deadline.ts'
 import type { Ingest } from '../services/ingest.ts'
-import { alarm } from '../runtime/timer.ts'
+import { startTimer } from '../runtime/timer.ts'
 import { Deliveries } from './deliveries.ts'
-import { consumer } from './inbox.ts'
+import { inboxConsumer } from './inbox.ts'
 import { Holds } from './holds.ts'
 import type { Parts } from './loops.ts'
 import { Outcomes } from './outcomes.ts'
@@ -117,7 +117,7 @@ export class LocalWorker implements Worker {
     const { clock } = this.#needs.ctx
     const since = clock.elapsed()
     const late = () => new PosthornError('unavailable', 'the start took too long')
-    await inTime(clock, timeoutMs, starting, late).catch(() => {}) // the caller of `start` gets the error
+    await withDeadline(clock, timeoutMs, starting, late).catch(() => {}) // the caller of `start` gets the error
     await this.#end(Math.max(timeoutMs - (clock.elapsed() - since), 0))
   }
 
@@ -127,10 +127,10 @@ export class LocalWorker implements Worker {
     const run = this.#run
     run.abort()
     jobs.set(false)
-    const stopAborting = alarm(ctx.clock, timeoutMs, () => holds.cancelAll())
+    const stopAborting = startTimer(ctx.clock, timeoutMs, () => holds.cancelAll())
     const late = () => new PosthornError('unavailable', 'the worker stopped')
     try {
-      await inTime(ctx.clock, timeoutMs + graceMs, this.#finish(run), late)
+      await withDeadline(ctx.clock, timeoutMs + graceMs, this.#finish(run), late)
     } catch {
       // Callers that wait for the engine get an error now. Jobs whose outcomes are not stored wait for their leases to end.
       ingest.giveUp()
@@ -160,7 +160,7 @@ export class LocalWorker implements Worker {
     const stopped = new Set(engineParts(ctx).flatMap((part) => part.stopped ?? []))
     const late = () => new PosthornError('unavailable', 'the engine did not close its connections in time')
     try {
-      await inTime(ctx.clock, releaseMs, Promise.all([...stopped].map((stop) => stop())), late)
+      await withDeadline(ctx.clock, releaseMs, Promise.all([...stopped].map((stop) => stop())), late)
     } catch (cause) {
       ctx.log.warn('connections of an engine could not be closed', { cause })
     }
@@ -190,7 +190,7 @@ function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
     rests,
     outcomes,
     sweep: sweep(ctx),
-    inbox: consumer(ctx, ingest),
+    inbox: inboxConsumer(ctx, ingest),
     upkeep: upkeep(ctx),
   }
 }

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { redis } from '../../adapters/redis/index.ts'
-import { gcra } from '../../src/core/rate-limit.ts'
+import { applyRateLimit } from '../../src/core/rate-limit.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 
 describeRedis.each(clients)('the limiter on Redis through $name', { timeout: 30_000 }, ({ open }) => {
@@ -35,7 +35,7 @@ describeRedis.each(clients)('the limiter on Redis through $name', { timeout: 30_
         for (const { step, takes } of steps) {
           now += step
           const expected = takes.map(({ key, want, ...limit }) => {
-            const { tat, ...grant } = gcra(tats.get(key) ?? null, limit, want, now)
+            const { tat, ...grant } = applyRateLimit(tats.get(key) ?? null, limit, want, now)
             tats.set(key, tat)
             return grant
           })

@@ -6,7 +6,7 @@ import { Agent as UndiciAgent, request as undiciRequest } from 'undici'
 
 import { guardedClient } from '../../adapters/node/http-client.ts'
 import { resolveNames } from '../../adapters/node/lookup.ts'
-import type { loadUndici } from '../../adapters/node/undici-wire.ts'
+import type { loadUndici } from '../../adapters/node/undici-connections.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 
 const inFlight = 100

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import type { Configuration } from '../../src/contracts/storage/configuration.ts'
-import { identify, planConfig, type WantedConfiguration } from '../../src/core/config-plan.ts'
+import { identify, planConfig, type DesiredConfiguration } from '../../src/core/config-plan.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import { endpointRow } from '../support/rows.ts'
 
@@ -72,7 +72,7 @@ describe('what entries mean', () => {
 })
 
 describe('a plan', () => {
-  const plan = (rows: Parameters<typeof current>[0], wanted: WantedConfiguration) =>
+  const plan = (rows: Parameters<typeof current>[0], wanted: DesiredConfiguration) =>
     planConfig(current(rows), wanted, 9, counter())
 
   test('says nothing of kinds that the document does not name', () => {

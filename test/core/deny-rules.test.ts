@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 
-import { addressJudge } from '../../src/core/deny-rules.ts'
+import { denyRules } from '../../src/core/deny-rules.ts'
 import { PosthornError } from '../../src/errors.ts'
 
-const guard = addressJudge({ deny: ['@default'], allow: [] })
+const guard = denyRules({ deny: ['@default'], allow: [] })
 
 /** What a url with this host comes to: the group that denies it, `public`, or `name` when its addresses decide. */
 function verdict(host: string): string {
@@ -240,7 +240,7 @@ describe('the default rules', () => {
 })
 
 describe('rules', () => {
-  const judge = (deny: string[], allow: string[] = []) => addressJudge({ deny, allow })
+  const judge = (deny: string[], allow: string[] = []) => denyRules({ deny, allow })
 
   test('without any, everything passes', () => {
     const open = judge([])
@@ -363,8 +363,8 @@ describe('rules', () => {
       { deny: [rule], allow: [] },
       { deny: [], allow: [rule] },
     ]) {
-      expect(() => addressJudge(lists)).toThrow(PosthornError)
-      expect(() => addressJudge(lists)).toThrow(JSON.stringify(rule))
+      expect(() => denyRules(lists)).toThrow(PosthornError)
+      expect(() => denyRules(lists)).toThrow(JSON.stringify(rule))
     }
   })
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 
-import { gcra } from '../../src/core/rate-limit.ts'
+import { applyRateLimit } from '../../src/core/rate-limit.ts'
 
 const now = 1_767_225_600_000
 
@@ -37,7 +37,7 @@ describe('a rate limit', () => {
         let at = now
         for (const { after, want } of steps) {
           at += after
-          const verdict = gcra(stored, limit, want, at)
+          const verdict = applyRateLimit(stored, limit, want, at)
           stored = verdict.tat
           expect(verdict.granted).toBe(bucket(want, at))
         }
@@ -56,7 +56,7 @@ describe('a rate limit', () => {
         let naive = 0
         for (const { after, want } of steps) {
           at += after
-          const verdict = gcra(stored, limit, want, at)
+          const verdict = applyRateLimit(stored, limit, want, at)
           stored = verdict.tat
           ours += verdict.granted
           naive += bucket(want, at)
@@ -72,32 +72,39 @@ describe('a rate limit', () => {
     const limits = fc.record({ quota: fc.integer({ min: 1, max: 1000 }), period: fc.integer({ min: 1, max: 10_000 }) })
     fc.assert(
       fc.property(limits, fc.nat(2000), (limit, want) => {
-        const { tat, remaining, retryAfterMs, resetMs } = gcra(null, limit, want, now)
+        const { tat, remaining, retryAfterMs, resetMs } = applyRateLimit(null, limit, want, now)
         if (remaining > 0) expect(retryAfterMs).toBe(0)
         else {
-          expect(gcra(tat, limit, 1, now + retryAfterMs).granted).toBe(1)
-          if (retryAfterMs > 1) expect(gcra(tat, limit, 1, now + retryAfterMs - 1).granted).toBe(0)
+          expect(applyRateLimit(tat, limit, 1, now + retryAfterMs).granted).toBe(1)
+          if (retryAfterMs > 1) expect(applyRateLimit(tat, limit, 1, now + retryAfterMs - 1).granted).toBe(0)
         }
-        expect(gcra(tat, limit, 0, now + resetMs).remaining).toBe(limit.quota)
+        expect(applyRateLimit(tat, limit, 0, now + resetMs).remaining).toBe(limit.quota)
       }),
     )
   })
 
   test('consumes nothing by refusing or by a look', () => {
-    const spent = gcra(null, { quota: 2, period: 10 }, 2, now)
-    expect(gcra(spent.tat, { quota: 2, period: 10 }, 1, now).tat).toBe(spent.tat)
-    expect(gcra(spent.tat, { quota: 2, period: 10 }, 0, now + 5000)).toMatchObject({ tat: spent.tat, remaining: 1 })
-    expect(gcra(null, { quota: 2, period: 10 }, 0, now)).toMatchObject({ tat: null, remaining: 2, resetMs: 0 })
+    const spent = applyRateLimit(null, { quota: 2, period: 10 }, 2, now)
+    expect(applyRateLimit(spent.tat, { quota: 2, period: 10 }, 1, now).tat).toBe(spent.tat)
+    expect(applyRateLimit(spent.tat, { quota: 2, period: 10 }, 0, now + 5000)).toMatchObject({
+      tat: spent.tat,
+      remaining: 1,
+    })
+    expect(applyRateLimit(null, { quota: 2, period: 10 }, 0, now)).toMatchObject({
+      tat: null,
+      remaining: 2,
+      resetMs: 0,
+    })
   })
 
   test('of quota 0 refuses all, and says to come back after a period', () => {
     const verdict = { granted: 0, remaining: 0, retryAfterMs: 7000, resetMs: 7000, tat: null }
-    expect(gcra(null, { quota: 0, period: 7 }, 3, now)).toEqual(verdict)
+    expect(applyRateLimit(null, { quota: 0, period: 7 }, 3, now)).toEqual(verdict)
   })
 
   test('that was loosened acts at once: a later time is cut to a period from now', () => {
-    const strict = gcra(null, { quota: 1, period: 86_400 }, 1, now)
-    const loose = gcra(strict.tat, { quota: 1, period: 10 }, 1, now)
+    const strict = applyRateLimit(null, { quota: 1, period: 86_400 }, 1, now)
+    const loose = applyRateLimit(strict.tat, { quota: 1, period: 10 }, 1, now)
     expect(loose).toEqual({
       granted: 0,
       remaining: 0,
@@ -105,14 +112,14 @@ describe('a rate limit', () => {
       resetMs: 10_000,
       tat: (now + 10_000) * 1000,
     })
-    expect(gcra(loose.tat, { quota: 1, period: 10 }, 1, now + 10_000).granted).toBe(1)
+    expect(applyRateLimit(loose.tat, { quota: 1, period: 10 }, 1, now + 10_000).granted).toBe(1)
   })
 
   test('keeps its stored time an exact integer, whatever the limit', () => {
     const any = fc.record({ quota: fc.nat(1_000_000), period: fc.maxSafeNat().map((n) => n + 1) })
     fc.assert(
       fc.property(any, fc.maxSafeNat(), (limit, want) => {
-        const { tat, granted } = gcra(null, limit, want, now)
+        const { tat, granted } = applyRateLimit(null, limit, want, now)
         expect(granted).toBeLessThanOrEqual(limit.quota)
         expect(tat === null || Number.isSafeInteger(tat)).toBe(true)
       }),

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net'
 import { describe, expect, test } from 'vitest'
 
 import { restOfAnswerMs } from '../../src/core/answer.ts'
-import { expectKind, wires } from './client.ts'
+import { expectKind, connectionKinds } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
 const head = 'HTTP/1.1 200 OK\r\n'
@@ -36,7 +36,7 @@ const headOf = (length: number): string => {
   return rest.replace('x: ', `x: ${'a'.repeat(length - rest.length)}`)
 }
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('the rest of an answer', () => {
     test.each([
       ['with a length', `${head}content-length: 100\r\n\r\npart`],

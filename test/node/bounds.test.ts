@@ -3,12 +3,12 @@ import type { ServerResponse } from 'node:http'
 import { beforeEach, describe, expect, test } from 'vitest'
 
 import { maxConnectionsPerOrigin } from '../../adapters/node/bounds.ts'
-import { type Visitor, gate } from '../../adapters/node/semaphore.ts'
+import { type Waiter, semaphore } from '../../adapters/node/semaphore.ts'
 import type { Resolve } from '../../adapters/node/lookup.ts'
-import { wires } from './client.ts'
+import { connectionKinds } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('connections', () => {
     test('to one origin are bounded; the others wait and are served when it has answered', async () => {
       const open: ServerResponse[] = []
@@ -155,57 +155,57 @@ describe.each(wires)('over %s', (_wire, client) => {
   })
 })
 
-describe('a gate', () => {
+describe('a semaphore', () => {
   const entered: string[] = []
-  const visitor = (name: string, workspace: string | null = null): Visitor => ({
+  const waiter = (name: string, workspace: string | null = null): Waiter => ({
     workspace,
     go: () => void entered.push(name),
   })
   beforeEach(() => void entered.splice(0))
 
   test('lets its limit in, and the others in the order they came', async () => {
-    const door = gate(2)
-    const visitors = ['1', '2', '3', '4'].map((name) => visitor(name))
-    for (const each of visitors) door.enter(each)
+    const places = semaphore(2)
+    const waiters = ['1', '2', '3', '4'].map((name) => waiter(name))
+    for (const each of waiters) places.acquire(each)
     expect(entered).toEqual(['1', '2'])
-    door.leave(visitors[0]!)
-    door.leave(visitors[1]!)
+    places.release(waiters[0]!)
+    places.release(waiters[1]!)
     await expect.poll(() => entered).toEqual(['1', '2', '3', '4'])
-    door.leave(visitors[2]!)
-    door.leave(visitors[3]!)
-    expect(door.inside).toBe(0)
+    places.release(waiters[2]!)
+    places.release(waiters[3]!)
+    expect(places.inUse).toBe(0)
   })
 
   test('forgets who gave up, and counts right when the last of them did', async () => {
-    const door = gate(1)
-    const [first, waiter, second] = [visitor('first'), visitor('waiter'), visitor('second')]
-    door.enter(first)
-    door.enter(waiter)
-    door.leave(first)
-    expect(door.forget(waiter)).toBe(true)
-    await expect.poll(() => door.inside).toBe(0)
-    door.enter(second)
+    const places = semaphore(1)
+    const [first, impatient, second] = [waiter('first'), waiter('impatient'), waiter('second')]
+    places.acquire(first)
+    places.acquire(impatient)
+    places.release(first)
+    expect(places.cancel(impatient)).toBe(true)
+    await expect.poll(() => places.inUse).toBe(0)
+    places.acquire(second)
     expect(entered).toEqual(['first', 'second'])
-    expect(door.forget(waiter)).toBe(false)
+    expect(places.cancel(impatient)).toBe(false)
   })
 
   test('leaves a quarter to others, who find room at once; the workspaces that wait take turns', async () => {
-    const door = gate(16)
-    const greedy = Array.from({ length: 30 }, (_, i) => visitor(`greedy ${i}`, 'greedy'))
-    for (const each of greedy) door.enter(each)
-    expect(door.inside).toBe(12)
-    const others = Array.from({ length: 6 }, (_, i) => visitor(`other ${i}`, 'other'))
-    for (const each of others) door.enter(each)
+    const places = semaphore(16)
+    const greedy = Array.from({ length: 30 }, (_, i) => waiter(`greedy ${i}`, 'greedy'))
+    for (const each of greedy) places.acquire(each)
+    expect(places.inUse).toBe(12)
+    const others = Array.from({ length: 6 }, (_, i) => waiter(`other ${i}`, 'other'))
+    for (const each of others) places.acquire(each)
     expect(entered.filter((name) => name.startsWith('other'))).toHaveLength(3)
     // The host itself has no share: it waits only when all is full.
-    door.enter(visitor('host'))
-    expect(door.inside).toBe(16)
+    places.acquire(waiter('host'))
+    expect(places.inUse).toBe(16)
     entered.splice(0)
-    for (const each of greedy.slice(0, 5)) door.leave(each)
+    for (const each of greedy.slice(0, 5)) places.release(each)
     await expect.poll(() => entered).toEqual(['other 3', 'other 4', 'other 5'])
-    expect(door.inside).toBe(14)
-    door.leave(others[0]!)
+    expect(places.inUse).toBe(14)
+    places.release(others[0]!)
     await expect.poll(() => entered.slice(3)).toEqual(['greedy 12'])
-    expect(door.inside).toBe(14)
+    expect(places.inUse).toBe(14)
   })
 })

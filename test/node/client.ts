@@ -3,10 +3,10 @@ import type { Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import { onTestFinished } from 'vitest'
 
 import { type GuardedOptions, guardedClient } from '../../adapters/node/http-client.ts'
-import { loadUndici } from '../../adapters/node/undici-wire.ts'
+import { loadUndici } from '../../adapters/node/undici-connections.ts'
 
-/** What makes clients over each of the wires. */
-export const wires = [
+/** What makes clients over each kind of connections. */
+export const connectionKinds = [
   ['undici', clientOver(loadUndici)],
   ['node:http', clientOver(async () => null)],
 ] as const

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib'
 
 import { describe, expect, test } from 'vitest'
 
-import { expectKind, wires } from './client.ts'
+import { expectKind, connectionKinds } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
 const head = 'HTTP/1.1 200 OK\r\n'
@@ -21,7 +21,7 @@ function pour(socket: Socket, bytes: string | Buffer): void {
   write()
 }
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('a receiver', () => {
     test('that never answers costs the timeout and no more, and its connection is closed', async () => {
       const { url, sockets } = await rawReceiver((socket) => void socket.resume())

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { expectKind, wires } from './client.ts'
+import { expectKind, connectionKinds } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
 /** A receiver that answers what it got. */
@@ -15,7 +15,7 @@ const mirror = () =>
     })
   })
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('a request', () => {
     test('arrives with its method, path, headers and body, and framing of its own', async () => {
       const { url, port } = await mirror()

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { type Resolve, rememberNames, resolveNames } from '../../adapters/node/lookup.ts'
-import { expectKind, wires } from './client.ts'
+import { expectKind, connectionKinds } from './client.ts'
 import { type Answer, dnsServer } from './dns-server.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 
@@ -13,7 +13,7 @@ async function counted() {
   return { port, seen }
 }
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('the deny list', () => {
     test('is judged on literal addresses in any notation, before anything is dialled', async () => {
       const { port, seen } = await counted()

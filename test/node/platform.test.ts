@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { nodePlatform } from '../../adapters/node/platform.ts'
-import { loadUndici } from '../../adapters/node/undici-wire.ts'
+import { loadUndici } from '../../adapters/node/undici-connections.ts'
 import type { HashName } from '../../src/contracts/platform.ts'
 import { portablePlatform } from '../../src/portable.ts'
 

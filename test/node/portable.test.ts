@@ -135,6 +135,6 @@ describe('the portable client', () => {
 describe('the portable platform', () => {
   test('tells nothing that it cannot know', () => {
     expect(portablePlatform.vitals()).toMatchObject({ handles: 0, heapUsed: 0, collections: 0 })
-    expect(portablePlatform.gathers).toBe(false)
+    expect(portablePlatform.batches).toBe(false)
   })
 })

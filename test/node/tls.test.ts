@@ -5,7 +5,7 @@ import { createServer as createTlsServer, type TLSSocket } from 'node:tls'
 import { describe, expect, test } from 'vitest'
 
 import type { Resolve } from '../../adapters/node/lookup.ts'
-import { wires } from './client.ts'
+import { connectionKinds } from './client.ts'
 import { listen, rawReceiver, receiver } from './receiver.ts'
 
 const pem = (name: string): string => readFileSync(new URL(`certificates/${name}`, import.meta.url), 'utf8')
@@ -23,7 +23,7 @@ async function secureReceiver(options: ServerOptions = {}): Promise<{ port: numb
   return { port: await listen(server), sessions }
 }
 
-describe.each(wires)('over %s', (_wire, client) => {
+describe.each(connectionKinds)('over %s', (_wire, client) => {
   describe('over TLS', () => {
     test('a receiver is reached by name, its certificate checked against a private authority', async () => {
       const { port } = await secureReceiver()

@@ -20,7 +20,7 @@ export const platform: Platform = {
     heapObjects: 0,
     collections: 0,
   }),
-  gathers: true,
+  batches: true,
 }
 
 export const now = 1_726_285_679_500

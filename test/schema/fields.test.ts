@@ -25,7 +25,7 @@ const reasons = (schema: v.GenericSchema, input: unknown) => {
   return result.ok ? null : result.fields
 }
 
-describe('a leaf tells what is wrong in the words of the API', () => {
+describe('a field tells what is wrong in the words of the API', () => {
   test.each<[string, v.GenericSchema, unknown, unknown]>([
     ['missing', text(), undefined, 'required field missing'],
     ['null', integer(), null, 'Value is not nullable'],

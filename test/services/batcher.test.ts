@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest'
 
 import { PosthornError } from '../../src/errors.ts'
-import { gatherer } from '../../src/runtime/batcher.ts'
+import { batcher } from '../../src/runtime/batcher.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
-/** A gatherer whose flushes are answered by hand. */
-function byHand(options: { gathers?: boolean; bytes?: number; workspaceOf?: (n: number) => string } = {}) {
+/** A batcher whose flushes are answered by hand. */
+function byHand(options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string } = {}) {
   const clock = fakeClock()
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
-  const gatherOf = gatherer<number, string>({
+  const subject = batcher<number, string>({
     flush: (batch) =>
       new Promise((resolve, reject) => {
         flushes.push({ batch, answer: () => resolve(batch.map((n) => `answer ${n}`)), fail: reject })
@@ -16,18 +16,18 @@ function byHand(options: { gathers?: boolean; bytes?: number; workspaceOf?: (n: 
     bytesOf: () => options.bytes ?? 1,
     workspaceOf: options.workspaceOf ?? (() => 'w'),
     clock,
-    gathers: options.gathers ?? true,
+    batches: options.batches ?? true,
   })
-  return { clock, flushes, gatherOf, sizes: () => flushes.map(({ batch }) => batch.length) }
+  return { clock, flushes, subject, sizes: () => flushes.map(({ batch }) => batch.length) }
 }
 
 const turn = () => new Promise((resolve) => setTimeout(resolve))
 const unavailable = () => new PosthornError('unavailable', 'connection lost')
 
-describe('a gatherer', () => {
+describe('a batcher', () => {
   test('flushes calls made side by side together, and answers each for itself', async () => {
-    const { flushes, gatherOf, sizes } = byHand()
-    const answers = Promise.all([1, 2, 3].map((n) => gatherOf.add(n)))
+    const { flushes, subject, sizes } = byHand()
+    const answers = Promise.all([1, 2, 3].map((n) => subject.add(n)))
     await turn()
     expect(sizes()).toEqual([3])
     flushes[0]!.answer()
@@ -35,10 +35,10 @@ describe('a gatherer', () => {
   })
 
   test('has two flushes in flight at most; what comes meanwhile goes in the next, in order', async () => {
-    const { flushes, gatherOf, sizes } = byHand()
+    const { flushes, subject, sizes } = byHand()
     const answers: Promise<string>[] = []
     for (const n of [1, 2, 3, 4]) {
-      answers.push(gatherOf.add(n))
+      answers.push(subject.add(n))
       await turn()
     }
     expect(sizes()).toEqual([1, 1])
@@ -51,11 +51,11 @@ describe('a gatherer', () => {
   })
 
   test('lets what lingers go along with the next that does not, in order', async () => {
-    const { flushes, gatherOf, clock } = byHand()
-    const answers = [gatherOf.add(1, { lingers: true }), gatherOf.add(2, { lingers: true })]
+    const { flushes, subject, clock } = byHand()
+    const answers = [subject.add(1, { lingers: true }), subject.add(2, { lingers: true })]
     await clock.advance(49)
     expect(flushes).toEqual([])
-    answers.push(gatherOf.add(3))
+    answers.push(subject.add(3))
     await turn()
     expect(flushes.map(({ batch }) => batch)).toEqual([[1, 2, 3]])
     flushes[0]!.answer()
@@ -63,18 +63,18 @@ describe('a gatherer', () => {
   })
 
   test('sends what lingers 50 ms after the first of it, though other flushes end before', async () => {
-    const { flushes, gatherOf, clock } = byHand()
-    const answers = [gatherOf.add(1)]
+    const { flushes, subject, clock } = byHand()
+    const answers = [subject.add(1)]
     await turn()
-    answers.push(gatherOf.add(2, { lingers: true }))
+    answers.push(subject.add(2, { lingers: true }))
     flushes[0]!.answer()
     await clock.advance(30)
-    answers.push(gatherOf.add(3, { lingers: true }))
+    answers.push(subject.add(3, { lingers: true }))
     await clock.advance(19)
     expect(flushes).toHaveLength(1)
     await clock.advance(1)
     expect(flushes[1]!.batch).toEqual([2, 3])
-    answers.push(gatherOf.add(4, { lingers: true }))
+    answers.push(subject.add(4, { lingers: true }))
     await clock.advance(50)
     expect(flushes[2]!.batch).toEqual([4])
     flushes[1]!.answer()
@@ -83,9 +83,9 @@ describe('a gatherer', () => {
   })
 
   test('sends what lingers at once when somebody waits for the end', async () => {
-    const { flushes, gatherOf } = byHand()
-    const answer = gatherOf.add(1, { lingers: true })
-    const idle = gatherOf.idle()
+    const { flushes, subject } = byHand()
+    const answer = subject.add(1, { lingers: true })
+    const idle = subject.idle()
     await turn()
     flushes[0]!.answer()
     await idle
@@ -93,8 +93,8 @@ describe('a gatherer', () => {
   })
 
   test('cuts batches at 500 entries', async () => {
-    const { flushes, gatherOf, sizes } = byHand()
-    const answers = Array.from({ length: 1200 }, (_, n) => gatherOf.add(n))
+    const { flushes, subject, sizes } = byHand()
+    const answers = Array.from({ length: 1200 }, (_, n) => subject.add(n))
     await turn()
     expect(sizes()).toEqual([500, 500])
     for (const flush of flushes.splice(0)) flush.answer()
@@ -105,8 +105,8 @@ describe('a gatherer', () => {
   })
 
   test('cuts batches at 4 MiB, and sends a larger entry alone', async () => {
-    const { flushes, gatherOf, sizes } = byHand({ bytes: 3 * 1024 * 1024 })
-    const answers = [1, 2].map((n) => gatherOf.add(n))
+    const { flushes, subject, sizes } = byHand({ bytes: 3 * 1024 * 1024 })
+    const answers = [1, 2].map((n) => subject.add(n))
     await turn()
     expect(sizes()).toEqual([1, 1])
     for (const flush of flushes) flush.answer()
@@ -114,8 +114,8 @@ describe('a gatherer', () => {
   })
 
   test('sends a batch once more when its connection was lost', async () => {
-    const { flushes, gatherOf } = byHand()
-    const answer = gatherOf.add(1)
+    const { flushes, subject } = byHand()
+    const answer = subject.add(1)
     await turn()
     flushes[0]!.fail(unavailable())
     await turn()
@@ -124,22 +124,22 @@ describe('a gatherer', () => {
   })
 
   test('gives up after the second loss, and on any other error at once', async () => {
-    const { flushes, gatherOf } = byHand()
-    const lost = gatherOf.add(1)
+    const { flushes, subject } = byHand()
+    const lost = subject.add(1)
     await turn()
     flushes[0]!.fail(unavailable())
     await turn()
     flushes[1]!.fail(unavailable())
     await expect(lost).rejects.toMatchObject({ code: 'unavailable' })
-    const broken = gatherOf.add(2)
+    const broken = subject.add(2)
     await turn()
     flushes[2]!.fail(new Error('broken'))
     await expect(broken).rejects.toThrow('broken')
   })
 
   test('answers unavailable when a flush takes more than ten seconds', async () => {
-    const { clock, gatherOf } = byHand()
-    const answer = gatherOf.add(1)
+    const { clock, subject } = byHand()
+    const answer = subject.add(1)
     answer.catch(() => {})
     await turn()
     await clock.advance('10s')
@@ -147,10 +147,10 @@ describe('a gatherer', () => {
   })
 
   test('takes one entry of each workspace, then the second of each: nobody waits behind thousands of another', async () => {
-    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => (n < 5000 ? 'greedy' : `quiet ${n % 2}`) })
-    const greedy = Array.from({ length: 5000 }, (_, n) => gatherOf.add(n))
+    const { flushes, subject } = byHand({ workspaceOf: (n) => (n < 5000 ? 'greedy' : `quiet ${n % 2}`) })
+    const greedy = Array.from({ length: 5000 }, (_, n) => subject.add(n))
     await turn()
-    const quiet = [5001, 5002, 5003, 5004, 5006].map((n) => gatherOf.add(n))
+    const quiet = [5001, 5002, 5003, 5004, 5006].map((n) => subject.add(n))
     flushes.shift()!.answer()
     await turn()
     const batch = flushes.at(-1)!.batch
@@ -165,8 +165,8 @@ describe('a gatherer', () => {
   })
 
   test('turns go on from batch to batch, however many workspaces wait', async () => {
-    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => `w${n % 700}` })
-    for (let n = 0; n < 3500; n++) void gatherOf.add(n)
+    const { flushes, subject } = byHand({ workspaceOf: (n) => `w${n % 700}` })
+    for (let n = 0; n < 3500; n++) void subject.add(n)
     await turn()
     flushes[0]!.answer()
     await turn()
@@ -175,12 +175,12 @@ describe('a gatherer', () => {
   })
 
   test('a workspace may fill three quarters of the room, and another one finds room at once', async () => {
-    const { flushes, gatherOf } = byHand({ workspaceOf: (n) => (n < 20_000 ? 'greedy' : 'quiet') })
+    const { flushes, subject } = byHand({ workspaceOf: (n) => (n < 20_000 ? 'greedy' : 'quiet') })
     const refused: number[] = []
-    for (let n = 0; n < 9000; n++) gatherOf.add(n).catch(() => refused.push(n))
+    for (let n = 0; n < 9000; n++) subject.add(n).catch(() => refused.push(n))
     await turn()
     expect(refused).toHaveLength(9000 - 7500)
-    const quiet = Array.from({ length: 100 }, (_, n) => gatherOf.add(20_000 + n))
+    const quiet = Array.from({ length: 100 }, (_, n) => subject.add(20_000 + n))
     while (flushes.length > 0) {
       for (const flush of flushes.splice(0)) flush.answer()
       await turn()
@@ -190,12 +190,10 @@ describe('a gatherer', () => {
   })
 
   test('refuses more than the share of 10,000 waiting entries, and takes them again when there is room', async () => {
-    const { flushes, gatherOf } = byHand()
-    const answers = Array.from({ length: 11_000 }, (_, n) =>
-      gatherOf.add(n).catch((error: PosthornError) => error.code),
-    )
+    const { flushes, subject } = byHand()
+    const answers = Array.from({ length: 11_000 }, (_, n) => subject.add(n).catch((error: PosthornError) => error.code))
     await turn()
-    const late = gatherOf.add(-1).catch((error: PosthornError) => error.code)
+    const late = subject.add(-1).catch((error: PosthornError) => error.code)
     while (flushes.length > 0) {
       for (const flush of flushes.splice(0)) flush.answer()
       await turn()
@@ -205,18 +203,18 @@ describe('a gatherer', () => {
     expect(await late).toBe('answer -1')
   })
 
-  test('that may not gather sends each entry alone and at once', () => {
-    const { gatherOf, sizes } = byHand({ gathers: false })
-    for (const n of [1, 2, 3]) void gatherOf.add(n)
+  test('that may not batch sends each entry alone and at once', () => {
+    const { subject, sizes } = byHand({ batches: false })
+    for (const n of [1, 2, 3]) void subject.add(n)
     expect(sizes()).toEqual([1, 1, 1])
   })
 
   test('is idle when nothing waits and nothing is in flight', async () => {
-    const { flushes, gatherOf } = byHand()
-    await gatherOf.idle()
+    const { flushes, subject } = byHand()
+    await subject.idle()
     let idle = false
-    const answer = gatherOf.add(1)
-    const waiting = gatherOf.idle().then(() => (idle = true))
+    const answer = subject.add(1)
+    const waiting = subject.idle().then(() => (idle = true))
     await turn()
     expect(idle).toBe(false)
     flushes[0]!.answer()

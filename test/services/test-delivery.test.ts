@@ -164,7 +164,7 @@ describe('a retry over HTTP', () => {
 describe('a test delivery without a place for it', () => {
   const instance = (http: HttpClient, deliver = {}) => {
     const clock = fakeClock()
-    return { clock, posthorn: makePosthorn({ ...portablePlatform, gathers: true })({ http, clock, deliver }) }
+    return { clock, posthorn: makePosthorn({ ...portablePlatform, batches: true })({ http, clock, deliver }) }
   }
 
   test('is refused beyond the share of its workspace, and nothing is stored of it', async () => {

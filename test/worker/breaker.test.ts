@@ -153,7 +153,7 @@ describe('the minute’s work', () => {
   test('goes on beside a purge that takes hours', async () => {
     const clock = fakeClock()
     const storage = memory()
-    const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+    const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
       storage: {
         ...storage,
         purge: async () => {

@@ -25,7 +25,7 @@ function withoutPlaces(times: number) {
       return ok
     },
   }
-  return { asked, clock, posthorn: makePosthorn({ ...portablePlatform, gathers: true })({ http, clock }) }
+  return { asked, clock, posthorn: makePosthorn({ ...portablePlatform, batches: true })({ http, clock }) }
 }
 
 const publish = (posthorn: Posthorn, n: number) =>

@@ -20,7 +20,7 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
     await waitFor.get(name)
     return await call()
   })
-  const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+  const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
     storage,
     clock,
     http,

@@ -19,7 +19,7 @@ async function instance(options: Options = {}) {
   const clock = fakeClock()
   const http = heldHttp()
   const storage = options.storage ?? memory()
-  const create = makePosthorn({ ...portablePlatform, gathers: true })
+  const create = makePosthorn({ ...portablePlatform, batches: true })
   const posthorn = create({ storage, clock, http, logger: quiet, ...options })
   if ((await posthorn.endpoints.list('default')).data.length === 0) {
     await posthorn.endpoints.create('default', { id: 'e', request: { url: 'https://a.test/' }, events: ['*'] })

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Options } from '../../src/options.ts'
-import { gatherer } from '../../src/runtime/batcher.ts'
+import { batcher } from '../../src/runtime/batcher.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
@@ -146,7 +146,7 @@ test('entries that wait to be gathered are bounded in bytes, and counted down as
   let release = () => {}
   const gate = new Promise<void>((resolve) => (release = resolve))
   const mib = 1024 * 1024
-  const gathering = gatherer<number, number>({
+  const gathering = batcher<number, number>({
     flush: async (batch) => {
       await gate
       return batch
@@ -154,7 +154,7 @@ test('entries that wait to be gathered are bounded in bytes, and counted down as
     bytesOf: (size) => size,
     workspaceOf: (size) => (size === 31 * mib ? 'other' : 'w'),
     clock,
-    gathers: true,
+    batches: true,
   })
   const going = [gathering.add(4 * mib), gathering.add(4 * mib)]
   await clock.advance(1)

@@ -33,7 +33,7 @@ async function counted({ hears }: { hears: boolean }) {
   }
   const storage = memory()
   const make = () =>
-    makePosthorn({ ...portablePlatform, gathers: true })({ storage, queue, clock, http, logger: quiet })
+    makePosthorn({ ...portablePlatform, batches: true })({ storage, queue, clock, http, logger: quiet })
   const posthorn = make()
   await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
   return {
@@ -103,7 +103,7 @@ describe('a worker with nothing to do', () => {
 test('while work is due a worker does not wait: a hundred jobs in slots of two take no time', async () => {
   const clock = fakeClock()
   const http = { send: async () => ok }
-  const create = makePosthorn({ ...portablePlatform, gathers: true })
+  const create = makePosthorn({ ...portablePlatform, batches: true })
   const posthorn = create({ clock, http, logger: quiet, deliver: { concurrency: 2, perEndpoint: 2 } })
   await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
   for (let i = 0; i < 100; i++) await posthorn.events.create('default', { event_type: 'x', data: { i } })
@@ -139,7 +139,7 @@ describe('a retry', () => {
       if (name === 'queue.claim') claims.push(clock.now())
       return await call()
     })
-    const create = makePosthorn({ ...portablePlatform, gathers: true })
+    const create = makePosthorn({ ...portablePlatform, batches: true })
     const posthorn = create({ storage, clock, http, logger: quiet, deliver: { concurrency: 16, perEndpoint: 2 } })
     const endpoint = (id: string, attempts: readonly number[]) =>
       posthorn.endpoints.create('default', {

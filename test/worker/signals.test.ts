@@ -182,7 +182,7 @@ describe('what happened is told once', () => {
       return answer
     }
     const clock = fakeClock()
-    const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+    const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
       storage: { ...storage, attempts: { ...storage.attempts, settle } },
       clock,
       logger: memoryLog(),

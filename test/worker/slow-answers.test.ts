@@ -16,7 +16,7 @@ test.each([
 ])('an endpoint that %s has so many requests in flight', async (_what, reply, expected) => {
   const clock = fakeClock()
   const http = heldHttp()
-  const posthorn = makePosthorn({ ...portablePlatform, gathers: true })({
+  const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
     storage: memory(),
     clock,
     http,

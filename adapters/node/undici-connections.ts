@@ -10,13 +10,13 @@ import {
   type Call,
   type Line,
   type Listener,
-  type Wire,
-  type WireOptions,
+  type Connections,
+  type ConnectionOptions,
   idleMs,
   maxFramingBytes,
 } from './connection.ts'
 
-interface UndiciWireOptions extends WireOptions {
+interface UndiciConnectionOptions extends ConnectionOptions {
   /** Called with an origin that undici cannot speak to. */
   readonly onMisfit: (origin: string) => void
 }
@@ -42,11 +42,11 @@ export async function loadUndici(): Promise<typeof Client | null> {
   return loaded?.default ?? null
 }
 
-/** The wire of undici, about twice as fast as that of `node:http`. */
-export function undiciWire(
+/** Connections of undici, about twice as fast as those of `node:http`. */
+export function undiciConnections(
   UndiciClient: typeof Client,
-  { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciWireOptions,
-): Wire {
+  { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciConnectionOptions,
+): Connections {
   const idle = new Map<string, Connection[]>()
   const sessions = new LRUCache<string, Buffer>({ max: 100 })
 

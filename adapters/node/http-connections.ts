@@ -9,8 +9,8 @@ import {
   type Call,
   type Line,
   type Listener,
-  type Wire,
-  type WireOptions,
+  type Connections,
+  type ConnectionOptions,
   idleMs,
   maxFramingBytes,
 } from './connection.ts'
@@ -21,13 +21,13 @@ interface Dial extends http.ClientRequestArgs {
   readonly timeoutMs: number
 }
 
-interface HttpWireOptions extends WireOptions {
+interface HttpConnectionOptions extends ConnectionOptions {
   /** How to dial through a proxy; null dials the target itself. */
   readonly tunnel: Tunnel | null
 }
 
-/** The wire of `node:http`, which behaves alike on Node, Deno and Bun and can go through a proxy. */
-export function httpWire({ tls, lookup, bounds, tunnel }: HttpWireOptions): Wire {
+/** Connections of `node:http`, which behave alike on Node, Deno and Bun and can go through a proxy. */
+export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionOptions): Connections {
   const idle = new Set<Duplex>()
   const connected = new WeakSet<object>()
   const receivedBefore = new WeakMap<object, number>()
