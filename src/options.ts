@@ -14,7 +14,7 @@ import type { EventCatalogue } from './schema/catalogue.ts'
 import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
-import { closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/fields.ts'
+import { anyObject, closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/fields.ts'
 import { PosthornError } from './errors.ts'
 import { version } from './version.ts'
 
@@ -38,10 +38,25 @@ export interface AdminOptions {
   readonly authorize?: Authorize
   /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
   readonly allowedOrigins?: readonly string[]
-  /** The url under which browsers reach the API, where a proxy changes `Host`. Default: that of the request. */
+  /**
+   * The url under which browsers reach the API, where a proxy changes `Host`. The OpenAPI document names this url, with
+   * `basePath` where the url has no path. Default: that of the request.
+   */
   readonly publicUrl?: string
   /** Hosts under which the API answers, with a port or for all ports; others are 403. Default: any. */
   readonly allowedHosts?: readonly string[]
+  /** What `/openapi.json` says beside the API itself. Default: nothing. */
+  readonly openapi?: OpenApiOptions
+}
+
+/** Parts of the host's that stand in the OpenAPI document, as OpenAPI 3.1 writes them. */
+export interface OpenApiOptions {
+  /** What a request must bring, such as `[{ bearer: [] }]`. Default `[]`. */
+  readonly security?: readonly Readonly<Record<string, readonly string[]>>[]
+  /** What `security` names, such as `{ bearer: { type: 'http', scheme: 'bearer' } }`. Default: none. */
+  readonly securitySchemes?: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  /** Properties of `info`, such as `title`; those that are not given stay as they are. */
+  readonly info?: Readonly<Record<string, unknown>>
 }
 
 export interface GatewayOptions {
@@ -201,6 +216,13 @@ const settings = closedObject({
       allowedOrigins: withDefault(list(origin), []),
       publicUrl: v.optional(text({ rule: urlProblem })),
       allowedHosts: v.optional(list(text({ min: 1 }))),
+      openapi: v.optional(
+        closedObject({
+          security: v.optional(list(anyObject())),
+          securitySchemes: v.optional(anyObject()),
+          info: v.optional(anyObject()),
+        }),
+      ),
     }),
     {},
   ),
@@ -250,7 +272,8 @@ const settings = closedObject({
 
 /** The part of the options that are plain values, complete. */
 export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver'> & {
-  readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize'> & { readonly authorize?: Authorize }
+  readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize' | 'openapi'> &
+    Pick<AdminOptions, 'authorize' | 'openapi'>
   readonly deliver: Omit<v.InferOutput<typeof settings>['deliver'], 'proxy'> & { readonly proxy?: Proxy }
 }
 
@@ -265,7 +288,7 @@ export function parseSettings(options: Options): Settings {
     )
   }
   const result = check(settings, plain)
-  if (result.ok) return result.value as Settings // authorize is a function, which is all that a schema can tell
+  if (result.ok) return result.value as Settings // authorize is a function and openapi holds objects, which is all that a schema can tell
   throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)
 }
 

@@ -54,7 +54,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       workspace: workspace?.id ?? '',
       params,
       maxBodyBytes,
-      events: ctx.catalogue.schemas,
+      about: { ...ctx.settings.admin, events: ctx.catalogue.schemas },
     }
     return await route.handle(call)
   }

@@ -1,9 +1,11 @@
+import type { OpenApiOptions } from '../options.ts'
 import { listParameters, type Parameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
-import { componentSchemas, dataSchema, fieldSchema } from './openapi-schemas.ts'
+import type { Json } from './openapi-inputs.ts'
+import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint } from './openapi-parameters.ts'
+import { componentSchemas, dataSchema } from './openapi-schemas.ts'
+import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './routes.ts'
-
-type Json = Readonly<Record<string, unknown>>
 
 interface Description {
   readonly summary: string
@@ -16,37 +18,10 @@ interface Description {
   readonly list?: true
 }
 
-const dryRun = query('dry_run', { type: 'boolean', default: false }, 'Whether to answer without writing anything.')
-
-type Lists = typeof listParameters
-type ParameterName = { [Noun in keyof Lists]: keyof Lists[Noun] }[keyof Lists]
-
-const moment = 'unix milliseconds: one moment, or bounds.'
-const parameterTexts: Readonly<Record<ParameterName, string>> = {
-  page_no: 'Page number.',
-  page_size: 'Rows of a page, 20 unless told.',
-  limit: 'Most rows answered, 20 unless told.',
-  sort: 'Order, id.desc unless told.',
-  after: 'Rows strictly beyond this id in the direction of the sort.',
-  before: 'Rows strictly before this id in the direction of the sort.',
-  name: 'Exactly this name.',
-  enabled: 'Only enabled rows, or only disabled ones.',
-  created_at: `Creation, ${moment}`,
-  ingested_at: `Acceptance, ${moment}`,
-  attempted_at: `When it was sent, ${moment}`,
-  metadata: 'Rows whose metadata holds every pair.',
-  endpoint_id: 'Rows of this endpoint.',
-  source_id: 'Rows of this source.',
-  event_id: 'Attempts of this event.',
-  event_type: 'Exactly this type.',
-  unique_id: 'The event with this unique_id.',
-  status: 'Attempts in this status.',
-}
-
 /** What the routes do, by operation. Every route has an entry here. */
 const descriptions: Readonly<Record<string, Description>> = {
   version: { summary: 'Name the version', answer: 'Version' },
-  openapi: { summary: 'Describe this API', answer: { type: 'object' } },
+  openapi: { summary: 'Describe this API', answer: { type: 'object', additionalProperties: true } },
   ...crud('workspaces', 'Workspace', listParameters.workspaces),
   ...crud('endpoints', 'Endpoint', listParameters.endpoints),
   ...crud('sources', 'Source', listParameters.sources),
@@ -69,7 +44,7 @@ const descriptions: Readonly<Record<string, Description>> = {
   'events.retry': {
     summary: 'Send an event to an endpoint once more',
     answer: 'Attempt',
-    query: [{ ...query('endpoint_id', { type: 'string' }, 'Where it is sent.'), required: true }],
+    query: [retriedEndpoint],
   },
   'events.explain': {
     summary: 'Tell which endpoints an event went to, and why',
@@ -83,11 +58,24 @@ const descriptions: Readonly<Record<string, Description>> = {
     answer: 'SyncReport',
     query: [dryRun],
   },
-  'config.dump': { summary: 'Dump the configuration as a document', answer: 'ConfigDocument' },
+  'config.dump': {
+    summary: 'Dump the configuration as a document',
+    answer: 'ConfigDocument',
+    query: [dumpFormat],
+  },
+}
+
+/** What the host says of the API, beside its routes. */
+export interface About {
+  readonly events?: EventCatalogue
+  /** The path prefix of the API. */
+  readonly basePath?: string
+  readonly publicUrl?: string | undefined
+  readonly openapi?: OpenApiOptions | undefined
 }
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
-export function openapi(routes: readonly Route[], events: EventCatalogue = {}): Json {
+export function openapi(routes: readonly Route[], { events = {}, openapi: given = {}, ...place }: About = {}): Json {
   const paths: Record<string, Record<string, unknown>> = {}
   for (const route of routes) {
     const path = fullPath(route)
@@ -100,14 +88,26 @@ export function openapi(routes: readonly Route[], events: EventCatalogue = {}): 
       version: '1.1.0',
       description:
         'Manages workspaces, endpoints, sources, plugins, events and attempts. Every path below `/workspaces/{ws_id}` is also served without that prefix, for the workspace `default`.',
+      ...given.info,
     },
-    servers: [{ url: '/' }],
-    security: [],
-    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name })),
+    servers: [{ url: serverUrl(place) }],
+    security: given.security ?? [],
+    tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tagTexts[name] })),
     paths,
     ...(Object.keys(events).length > 0 && { webhooks: webhooksOf(events) }),
-    components: { schemas: componentSchemas(), responses: errorResponses },
+    components: {
+      schemas: componentSchemas(),
+      responses: errorResponses,
+      ...(given.securitySchemes && { securitySchemes: given.securitySchemes }),
+    },
   }
+}
+
+/** Where clients find the API: `publicUrl` with its path, or with the prefix of the mount where it has no path. */
+function serverUrl({ basePath = '', publicUrl }: Pick<About, 'basePath' | 'publicUrl'>): string {
+  if (publicUrl === undefined) return basePath === '' ? '/' : basePath
+  const { origin, pathname } = new URL(publicUrl)
+  return pathname === '/' ? `${origin}${basePath}` : `${origin}${pathname.replace(/\/$/, '')}`
 }
 
 /** The events of the host's catalogue, as an endpoint without plugins receives them. */
@@ -123,6 +123,7 @@ function webhooksOf(events: EventCatalogue): Json {
     post: {
       operationId: `webhook ${type}`,
       summary: `Event ${type}`,
+      description: 'What an endpoint without plugins receives.',
       parameters: [
         header('webhook-id', 'Id of the event, the same on every try.'),
         header('webhook-event-type', 'Type of the event.'),
@@ -144,8 +145,9 @@ function operation(route: Route, path: string): Json {
   return {
     operationId: route.operation,
     summary,
+    description: operationTexts[route.operation],
     tags: [tagOf(route)],
-    parameters: [...places, ...(Array.isArray(asked) ? asked : queryParameters(asked as Parameters))],
+    parameters: [...places, ...(Array.isArray(asked) ? asked : listQuery(asked as Parameters))],
     ...(body !== undefined && {
       requestBody: { required: !optionalBodies.has(body), content: bodyContent(body) },
     }),
@@ -169,11 +171,11 @@ function bodyContent(name: string): Json {
 
 function answer({ answer: of, list }: Description, code: string): Json {
   if (of === undefined || code === '204') return { description: 'Done.' }
-  const one = typeof of === 'string' ? ref('schemas', of) : of
-  const schema = list ? { oneOf: [offsetPage(one), cursorPage(one)] } : one
+  const schema = typeof of === 'string' ? ref('schemas', list ? `${of}Page` : of) : of
   const json = { 'application/json': { schema } }
   if (of !== 'ConfigDocument') return { description: 'OK', content: json }
-  return { description: 'OK', content: { 'text/plain': { schema: { type: 'string' } }, ...json } }
+  const yaml = { schema: { type: 'string', description: 'The document as YAML 1.2.' } }
+  return { description: 'OK', content: { ...json, 'text/plain': yaml } }
 }
 
 function errorsOf({ operation: name, scoped, method, path }: Route, body: string | undefined): string[] {
@@ -191,16 +193,18 @@ function errorsOf({ operation: name, scoped, method, path }: Route, body: string
 const errorResponses: Json = {
   Error400: {
     description: 'The request is at fault.',
-    content: content({ oneOf: [ref('schemas', 'ValidationError'), ref('schemas', 'Message')] }),
+    content: content(ref('schemas', 'Refusal')),
   },
-  Error403: { description: 'The host or the browser rules forbid it.', content: content(ref('schemas', 'Message')) },
-  Error404: { description: 'There is no such thing.', content: content(ref('schemas', 'Message')) },
-  Error413: { description: 'The body is too large.', content: content(ref('schemas', 'Message')) },
-  Error500: { description: 'Something unexpected; the log tells.', content: content(ref('schemas', 'Message')) },
+  Error403: { description: 'The host or the browser rules forbid it.', content: content(ref('schemas', 'Refusal')) },
+  Error404: { description: 'There is no such thing.', content: content(ref('schemas', 'Refusal')) },
+  Error413: { description: 'The body is too large.', content: content(ref('schemas', 'Refusal')) },
+  Error500: { description: 'Something unexpected; the log tells.', content: content(ref('schemas', 'Refusal')) },
   Error503: {
     description: 'The storage does not answer, or too much waits.',
-    headers: { 'Retry-After': { schema: { type: 'integer' } } },
-    content: content(ref('schemas', 'Message')),
+    headers: {
+      'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0, maximum: 86_400 } },
+    },
+    content: content(ref('schemas', 'Refusal')),
   },
 }
 
@@ -217,45 +221,6 @@ function crud(nouns: string, noun: string, parameters: Parameters): Record<strin
     },
     [`${nouns}.delete`]: { summary: `Delete one of the ${nouns}, known or not` },
   }
-}
-
-function queryParameters(parameters: Parameters): Json[] {
-  return Object.entries(parameters).map(([name, { kind, schema, deprecated }]) => {
-    const description = parameterTexts[name as ParameterName] // those of lists are all there are
-    const described = { name, in: 'query', required: false, description, ...(deprecated && { deprecated }) }
-    if (kind === 'pairs') {
-      const pairs = { type: 'object', additionalProperties: { type: 'string', minLength: 1 } }
-      return { ...described, style: 'deepObject', explode: true, schema: pairs }
-    }
-    if (kind !== 'time') return { ...described, schema: fieldSchema(schema) }
-    const moment = { type: 'integer', format: 'int64' }
-    const bounds = {
-      type: 'object',
-      properties: { gt: moment, gte: moment, lt: moment, lte: moment },
-      additionalProperties: false,
-    }
-    return { ...described, style: 'deepObject', explode: true, schema: { oneOf: [moment, bounds] } }
-  })
-}
-
-function pathParameter(name: string): Json {
-  const description = name === 'ws_id' ? 'Id or name of the workspace.' : 'Id of the resource.'
-  return { name, in: 'path', required: true, description, schema: { type: 'string', minLength: 1 } }
-}
-
-function query(name: string, schema: Json, description: string): Json {
-  return { name, in: 'query', required: false, description, schema }
-}
-
-function offsetPage(row: Json): Json {
-  const properties = { total: { type: 'integer', minimum: 0 }, data: { type: 'array', items: row } }
-  return { type: 'object', properties, required: ['total', 'data'] }
-}
-
-function cursorPage(row: Json): Json {
-  const uri = { type: ['string', 'null'], description: 'Path and query of the page beside this one.' }
-  const properties = { data: { type: 'array', items: row }, next: uri, prev: uri }
-  return { type: 'object', properties, required: ['data', 'next', 'prev'] }
 }
 
 function content(schema: Json): Json {

@@ -47,8 +47,12 @@ export class Gathered {
   }
 }
 
-/** The text of a body. @throws PosthornError `too_large`, or `validation` when it is not UTF-8. */
+/** The text of a body. @throws PosthornError `too_large`, or `validation` when it is compressed or not UTF-8. */
 export async function readText(request: Request, maxBytes: number): Promise<string> {
+  const encoding = request.headers.get('content-encoding')?.trim().toLowerCase() ?? 'identity'
+  if (encoding !== 'identity' && encoding !== '') {
+    throw new PosthornError('validation', `the body is compressed (content-encoding ${encoding}): send it as it is`)
+  }
   const bytes = await readBody(request, maxBytes)
   if (bytes === 'too large') throw new PosthornError('too_large', 'request entity too large')
   try {

@@ -1,6 +1,5 @@
 import { neighbours } from '../core/cursor.ts'
 import { sliceProperty } from '../core/json-slice.ts'
-import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
@@ -8,6 +7,8 @@ import { isPlainObject } from '../schema/fields.ts'
 import { listParameters } from '../schema/page.ts'
 import type { PageOf, ReplayInput, Services } from '../services/services.ts'
 import { version } from '../version.ts'
+import { prefersJson } from './accept.ts'
+import type { About } from './openapi.ts'
 import { readFlag, readQuery } from './query.ts'
 import { readJson, readText } from './read.ts'
 import { json } from './respond.ts'
@@ -22,8 +23,8 @@ export interface Call {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly maxBodyBytes: number
-  /** The event types that the host declares. */
-  readonly events: EventCatalogue
+  /** What the host says of the API. */
+  readonly about: About
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
@@ -143,25 +144,25 @@ const config = [
     const dryRun = readFlag(url.searchParams, 'dry_run')
     return json(200, await services.config.sync(workspace, document as ConfigDocument, { dryRun }))
   }),
-  route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request }) => {
+  route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request, url }) => {
+    const asJson = prefersJson(url.searchParams, request.headers.get('accept'))
     const { writeJson, writeYaml } = await import('./configuration-document.ts')
     const document = await services.config.dump(workspace)
-    const accept = request.headers.get('accept') ?? ''
-    if (accept.includes('application/json') && !accept.includes('text/')) return json(200, writeJson(document))
+    if (asJson) return json(200, writeJson(document))
     return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
   }),
 ]
 
-const about = [
+const aboutTheApi = [
   route(false, 'GET', '/', 'version', async () => json(200, { version, message: 'Welcome to Posthorn' })),
-  route(false, 'GET', '/openapi.json', 'openapi', async ({ events }) => {
+  route(false, 'GET', '/openapi.json', 'openapi', async ({ about }) => {
     const { openapi } = await import('./openapi.ts')
-    return json(200, openapi(routes, events))
+    return json(200, openapi(routes, about))
   }),
 ]
 
 /** The whole administrative API. */
-export const routes: readonly Route[] = [...about, ...workspaces, ...resources, ...deliveries, ...config]
+export const routes: readonly Route[] = [...aboutTheApi, ...workspaces, ...resources, ...deliveries, ...config]
 
 function idOf(params: Call['params']): string {
   return params['id'] ?? '' // every path that asks has it

@@ -41,13 +41,16 @@ const framing = new Set([
   'expect',
 ])
 
+const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const headerValue = /^[\x09\x20-\x7e\x80-\xff]*$/
+
 /** Why a header may not be set, or null. Names are RFC 9110 tokens, values hold no control characters and are Latin-1. */
 export function headerProblem(key: string, value: string): string | null {
-  if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/.test(key)) return 'invalid header name'
+  if (!headerName.test(key)) return 'invalid header name'
   const lower = key.toLowerCase()
   if (framing.has(lower) || lower.startsWith('proxy-')) return 'header cannot be set'
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  return /^[\t\x20-\x7e\x80-\xff]*$/.test(value) ? null : 'invalid header value'
+  return headerValue.test(value) ? null : 'invalid header value'
 }
 
 /** Why a text is no destination, or null: an absolute http or https URL without user information. */
@@ -62,17 +65,22 @@ export function urlProblem(value: string): string | null {
   return url.username !== '' || url.password !== '' ? 'value must not contain credentials' : null
 }
 
+/** An http or https URL without user information. What else `urlProblem` asks of a URL, a pattern cannot tell. */
+const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\x00]*)?$`
+
 /** The most event patterns that all endpoints of a workspace may have together. */
 export const maxPatterns = 100_000
 
 /** What is sent where. `timeout` is in milliseconds; 0 means `deliver.timeoutMs` of the instance. */
 const request = object({
-  url: text({ min: 1, max: 8192, rule: urlProblem }),
+  url: text({ min: 1, max: 8192, rule: urlProblem, pattern: urlPattern }),
   method: withDefault(oneOf(endpointMethods), 'POST'),
   headers: orNull(
     dictionary((key, value) => textProblem(key, {}) ?? textProblem(value, {}) ?? headerProblem(key, value), {
       max: 100,
       maxLength: 65_536,
+      keys: { pattern: headerName.source },
+      values: { pattern: headerValue.source },
     }),
   ),
   timeout: withDefault(integer({ min: 0, max: 60_000 }), 10_000),

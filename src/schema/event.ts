@@ -10,6 +10,7 @@ export const eventType = text({
   min: 1,
   max: 255,
   rule: (value) => (control.test(value) ? 'value must not contain control characters' : null),
+  pattern: String.raw`^[^\x00-\x1f\x7f-\x9f]*$`,
 })
 
 /** What a client may publish through the admin API and `events.create`. */

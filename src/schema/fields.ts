@@ -25,6 +25,9 @@ export function textLength(text: string): number {
 
 export const textRule = 'value must not contain U+0000 or unpaired surrogates'
 
+/** The rule of texts as a pattern: a document that is Unicode holds no unpaired surrogates. */
+export const textPattern = String.raw`^[^\x00]*$`
+
 /** Whether every engine can store the text: no U+0000 and no half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
   // Nearly all texts are plain, and quicker seen to be so.
@@ -49,8 +52,14 @@ export function keywords<Input>(
   return v.metadata(Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined)))
 }
 
-/** A string of `min` to `max` code points, of which `rule` may ask more: it answers the reason of its refusal or null. */
-export function text(bounds: { min?: number; max?: number; rule?: (value: string) => string | null } = {}) {
+/**
+ * A string of `min` to `max` code points, of which `rule` may ask more: it answers the reason of its refusal or null.
+ * `pattern` tells descriptions of the API what `rule` asks.
+ */
+export function text({
+  pattern = textPattern,
+  ...bounds
+}: { min?: number; max?: number; rule?: (value: string) => string | null; pattern?: string } = {}) {
   return v.pipe(
     v.string(typeMessage('a string')),
     v.rawCheck(({ dataset, addIssue }) => {
@@ -58,7 +67,7 @@ export function text(bounds: { min?: number; max?: number; rule?: (value: string
       const reason = textProblem(dataset.value, bounds)
       if (reason !== null) addIssue({ message: reason })
     }),
-    keywords({ minLength: bounds.min, maxLength: bounds.max }),
+    keywords({ minLength: bounds.min, maxLength: bounds.max, pattern }),
   )
 }
 
@@ -162,11 +171,17 @@ export function closedObject<const Entries extends v.ObjectEntries>(
 /**
  * An object whose values are strings. `v.record` would drop the keys `constructor`, `prototype` and `__proto__`, which
  * are data here; so this one reads own entries and answers an object without a prototype. `max` bounds how many there are,
- * `maxLength` the characters of all keys and values together.
+ * `maxLength` the characters of all keys and values together. `keys` and `values` tell descriptions of the API what
+ * `problem` asks of each.
  */
 export function dictionary(
   problem: (key: string, value: string) => string | null,
-  { max = Infinity, maxLength = Infinity }: { max?: number; maxLength?: number } = {},
+  {
+    max = Infinity,
+    maxLength = Infinity,
+    keys = { pattern: textPattern },
+    values = { pattern: textPattern },
+  }: { max?: number; maxLength?: number; keys?: TextKeywords; values?: TextKeywords } = {},
 ) {
   return v.pipe(
     v.custom<Readonly<Record<string, string>>>(isPlainObject, typeMessage('an object')),
@@ -199,10 +214,17 @@ export function dictionary(
     }),
     keywords({
       type: 'object',
-      additionalProperties: { type: 'string' },
+      additionalProperties: { type: 'string', ...values },
+      propertyNames: keys,
       maxProperties: max === Infinity ? undefined : max,
     }),
   )
+}
+
+/** What JSON Schema can say of a string. */
+interface TextKeywords {
+  readonly pattern: string
+  readonly maxLength?: number
 }
 
 /** Why an object as a whole is more than a dictionary may be, or null. */

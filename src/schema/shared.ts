@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { dictionary, integer, keywords, object, text, textProblem } from './fields.ts'
+import { dictionary, integer, keywords, object, text, textPattern, textProblem } from './fields.ts'
 
 /** The form of every id that a client may choose. */
 export const idPattern = /^[A-Za-z0-9_:-]{1,64}$/
@@ -25,7 +25,11 @@ export const description = text({ max: 4096 })
 /** Free strings of the user's own: up to 100 pairs, keys up to 128 code points, values up to 4096. */
 export const metadata = dictionary(
   (key, value) => textProblem(key, { max: 128 }) ?? textProblem(value, { max: 4096 }),
-  { max: 100 },
+  {
+    max: 100,
+    keys: { pattern: textPattern, maxLength: 128 },
+    values: { pattern: textPattern, maxLength: 4096 },
+  },
 )
 export type Metadata = Readonly<Record<string, string>>
 

@@ -4,11 +4,16 @@ import { endpointMethods } from './endpoint.ts'
 import { flag, integer, list, object, oneOf, orNull, readOnly, text, unsupported, withDefault } from './fields.ts'
 import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit, type Input } from './shared.ts'
 
-const headerText = (value: string) => (/^[\t\x20-\x7e]+$/.test(value) ? null : 'invalid header value')
+// oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+const headerText = /^[\x09\x20-\x7e]+$/
 
 /** An empty path means none, as a missing one does. */
 const path = v.pipe(
-  text({ max: 1024, rule: (value) => (value === '' || value.startsWith('/') ? null : 'value must start with "/"') }),
+  text({
+    max: 1024,
+    rule: (value) => (value === '' || value.startsWith('/') ? null : 'value must start with "/"'),
+    pattern: String.raw`^(/[^\x00]*)?$`,
+  }),
   v.transform((value) => (value === '' ? null : value)),
 )
 
@@ -18,7 +23,11 @@ const http = object({
   response: orNull(
     object({
       code: integer({ min: 200, max: 599 }),
-      content_type: text({ min: 1, rule: headerText }),
+      content_type: text({
+        min: 1,
+        rule: (value) => (headerText.test(value) ? null : 'invalid header value'),
+        pattern: headerText.source,
+      }),
       body: withDefault(text(), ''),
     }),
   ),

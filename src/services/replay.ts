@@ -14,13 +14,14 @@ const batchSize = 500
 /** Between the two ids of a cursor, in which it cannot occur: where to go on, and where the replay ends. */
 const cursorSeparator = '.'
 
-const time = integer()
-const bounds = object({ gt: v.nullish(time), gte: v.nullish(time), lt: v.nullish(time), lte: v.nullish(time) })
+export const replayMoment = integer()
+const bound = orNull(replayMoment)
+export const replayBounds = object({ gt: bound, gte: bound, lt: bound, lte: bound })
 
-const replayInput = object({
+export const replayInput = object({
   event_types: orNull(list(text({ min: 1, max: 255 }), { min: 1 })),
   endpoint_id: orNull(text({ min: 1 })),
-  created_at: orNull(v.lazy((input) => (typeof input === 'number' ? time : bounds))),
+  created_at: orNull(v.lazy((input) => (typeof input === 'number' ? replayMoment : replayBounds))),
   status: orNull(oneOf(['FAILED', 'CANCELED'])),
   after: orNull(text({ min: 1, max: 129 })),
   limit: withDefault(integer({ min: 1, max: mostDeliveries }), mostDeliveries),

@@ -19,7 +19,7 @@ import type { EndpointService } from './services.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 
 const sample = { message: 'A test delivery from Posthorn.' }
-const testInput = object({
+export const testInput = object({
   event_type: withDefault(eventType, 'posthorn.test'),
   data: v.optional(v.pipe(v.unknown(), v.check(isStorableJson, textRule))),
 })

@@ -175,6 +175,14 @@ describe('bodies', () => {
     expect((await post('/endpoints', `${text} `, { admin: { maxBodyBytes: text.length } })).status).toBe(413)
   })
 
+  test('that are compressed are refused as that', async () => {
+    const { call } = api()
+    const zipped = await call('POST', '/endpoints', '{}', { 'content-encoding': 'gzip' })
+    const message = 'the body is compressed (content-encoding gzip): send it as it is'
+    expect([zipped.status, zipped.body]).toEqual([400, { message }])
+    expect((await call('POST', '/workspaces', '{}', { 'content-encoding': 'identity' })).status).toBe(201)
+  })
+
   test('that are not UTF-8, or nested too deep, are refused', async () => {
     const bytes = await post('/endpoints', new Uint8Array([0x22, 0xff, 0x22]))
     expect([bytes.status, await bytes.json()]).toEqual([400, { message: 'the body is not UTF-8' }])

@@ -1,7 +1,8 @@
 import { Validator } from '@seriousme/openapi-schema-validator'
-import { expect, test } from 'vitest'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
 
-import { openapi } from '../../src/http/openapi.ts'
+import { type About, openapi } from '../../src/http/openapi.ts'
 import { routes } from '../../src/http/routes.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { api, url } from './api.ts'
@@ -48,11 +49,14 @@ test('every route is in it once, with its path parameters', () => {
   }
 })
 
-test('lists tell every parameter, and which are deprecated', () => {
+test('lists tell every parameter, a filter of time as plain ones, and which are deprecated', () => {
   const list = operations.find(({ operationId }) => operationId === 'endpoints.list')!
-  expect(list.parameters.map(({ name }) => name)).toEqual(
-    'ws_id page_no page_size limit sort after before name enabled created_at metadata'.split(' '),
-  )
+  const time = ['created_at', ...['gt', 'gte', 'lt', 'lte'].map((bound) => `created_at[${bound}]`)]
+  expect(list.parameters.map(({ name }) => name)).toEqual([
+    ...'ws_id page_no page_size limit sort after before name enabled'.split(' '),
+    ...time,
+    'metadata',
+  ])
   expect(list.parameters.filter(({ deprecated }) => deprecated).map(({ name }) => name)).toEqual([
     'page_no',
     'page_size',
@@ -60,26 +64,137 @@ test('lists tell every parameter, and which are deprecated', () => {
   expect(list.parameters).toContainEqual(
     expect.objectContaining({ name: 'limit', schema: { type: 'integer', minimum: 1, maximum: 1000 } }),
   )
+  for (const name of time) {
+    expect(list.parameters).toContainEqual(
+      expect.objectContaining({ name, required: false, schema: { type: 'integer', format: 'int64' } }),
+    )
+  }
 })
 
-test('bounds and defaults are those that validate', () => {
+test('bounds are those that validate, and a default stands in the description', () => {
   expect(document.components.schemas['EndpointInput']).toMatchObject({
     required: ['request'],
     properties: {
-      name: { anyOf: [{ type: 'string', maxLength: 512 }, { type: 'null' }], default: null },
+      id: { pattern: '^[A-Za-z0-9_:-]{1,64}$' },
+      name: { type: ['string', 'null'], maxLength: 512 },
       request: {
         required: ['url'],
         properties: {
-          method: { anyOf: [{ enum: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] }, { type: 'null' }], default: 'POST' },
-          timeout: { anyOf: [{ type: 'integer', minimum: 0, maximum: 60_000 }, { type: 'null' }], default: 10_000 },
+          url: { type: 'string', minLength: 1, maxLength: 8192, pattern: expect.stringContaining('://') },
+          method: {
+            enum: ['GET', 'POST', 'PUT', 'DELETE', 'PATCH', null],
+            description: expect.stringContaining('"POST"'),
+          },
+          timeout: {
+            type: ['integer', 'null'],
+            minimum: 0,
+            maximum: 60_000,
+            description: expect.stringMatching(/milliseconds.* Default `10000`/),
+          },
         },
       },
     },
   })
+  expect(document.components.schemas['EndpointUpdate']).not.toHaveProperty('required')
   expect(document.components.schemas['Endpoint']).toMatchObject({
     required: 'id name description enabled request retry events metadata rate_limit created_at updated_at'.split(' '),
-    properties: { enabled: { type: 'boolean' }, rate_limit: { anyOf: [{ type: 'object' }, { type: 'null' }] } },
+    properties: { enabled: { type: 'boolean' }, rate_limit: { type: ['object', 'null'] } },
   })
+})
+
+describe('what client generators stumble over is not in it', () => {
+  type Node = Readonly<Record<string, unknown>>
+  const nodes: { place: string; node: Node; schema: boolean }[] = []
+  const schemaPlaces =
+    /\/(schema|items|additionalProperties|propertyNames|properties\/[^/]+|(any|all|one)Of\/\d+|schemas\/\w+)$/
+  function walk(node: unknown, place: string): void {
+    if (typeof node !== 'object' || node === null || /\/examples?$/.test(place)) return
+    if (!Array.isArray(node)) nodes.push({ place, node: node as Node, schema: schemaPlaces.test(place) })
+    for (const [key, value] of Object.entries(node)) walk(value, `${place}/${key}`)
+  }
+  const catalogue = { 'invoice.paid': v.object({ amount: v.number() }) }
+  walk(JSON.parse(JSON.stringify(openapi(routes, { events: catalogue }))), '')
+  const schemas = nodes.filter(({ schema }) => schema)
+  const places = (wrong: (node: Node, place: string) => boolean, among = schemas) =>
+    among.filter(({ node, place }) => wrong(node, place)).map(({ place }) => place)
+
+  test('the walk sees the schemas', () => expect(schemas.length).toBeGreaterThan(400))
+
+  test('no boolean schema but `additionalProperties`, no `not`, no `patternProperties`, no `oneOf`', () => {
+    const refused = ['not', 'patternProperties', 'oneOf', 'allOf']
+    expect(places((node) => refused.some((keyword) => keyword in node))).toEqual([])
+    const lists = ['anyOf', 'properties', 'items', 'propertyNames']
+    const isFlag = (value: unknown) => typeof value === 'boolean'
+    expect(
+      places((node) => lists.some((key) => isFlag(node[key]) || Object.values(node[key] ?? {}).some(isFlag))),
+    ).toEqual([])
+  })
+
+  test('no default anywhere', () => {
+    expect(places((node, place) => 'default' in node && !place.endsWith('/properties'))).toEqual([])
+  })
+
+  test('every integer that may pass 2^31 is int64', () => {
+    const isInteger = ({ type }: Node) => type === 'integer' || (Array.isArray(type) && type.includes('integer'))
+    const narrow = ({ minimum = -Infinity, maximum = Infinity }: Node) =>
+      Number(minimum) >= -(2 ** 31) && Number(maximum) < 2 ** 31
+    expect(places((node) => isInteger(node) && !narrow(node) && node['format'] !== 'int64')).toEqual([])
+  })
+
+  test('every object tells its properties, or that it is open', () => {
+    const isObject = ({ type }: Node) => type === 'object' || (Array.isArray(type) && type.includes('object'))
+    expect(places((node) => isObject(node) && !('properties' in node) && !('additionalProperties' in node))).toEqual([])
+  })
+
+  test('every text of an input has the rule of its characters', () => {
+    const isText = ({ type }: Node) => type === 'string' || (Array.isArray(type) && type.includes('string'))
+    const inputs = schemas.filter(({ place }) => /schemas\/(\w+(Input|Update)|ConfigDocument)/.test(place))
+    expect(places((node) => isText(node) && !('enum' in node) && !('pattern' in node), inputs)).toEqual([])
+  })
+
+  test('every tag, operation, parameter and property is described, and every named input has an example', () => {
+    const needy =
+      /^\/(tags\/\d+|paths\/.+\/(get|post|put|delete)|paths\/.+\/parameters\/\d+|components\/schemas\/.+\/properties\/[^/]+)$/
+    const described = ({ description }: Node) => typeof description === 'string' && description.length > 5
+    // A reference is described where it leads.
+    expect(places((node, place) => needy.test(place) && !described(node) && !('$ref' in node), nodes)).toEqual([])
+    const inputs = Object.entries(document.components.schemas).filter(([name]) => /(Input|Update|Document)$/.test(name))
+    expect(inputs.filter(([, { examples }]) => examples === undefined).map(([name]) => name)).toEqual([])
+  })
+
+  test('every number of time tells its unit', () => {
+    const texts = schemas.filter(({ place }) => /(_at(\[\w+\])?|timeout|period|latency)$/.test(place))
+    expect(texts.length).toBeGreaterThan(20)
+    expect(places((node) => !/seconds/.test(String(node['description'])), texts)).toEqual([])
+  })
+})
+
+test('the server is the prefix of the mount or the public url, and parts of the host are merged', () => {
+  const server = (about: About) => openapi(routes, about)['servers']
+  expect(server({})).toEqual([{ url: '/' }])
+  expect(server({ basePath: '/ops' })).toEqual([{ url: '/ops' }])
+  expect(server({ basePath: '/ops', publicUrl: 'https://hooks.example.com' })).toEqual([
+    { url: 'https://hooks.example.com/ops' },
+  ])
+  expect(server({ basePath: '/ops', publicUrl: 'https://example.com/hooks/' })).toEqual([
+    { url: 'https://example.com/hooks' },
+  ])
+})
+
+test('admin.openapi of the host is merged, and what is no part of it is refused', async () => {
+  const bearer = { type: 'http', scheme: 'bearer' }
+  const given = { security: [{ bearer: [] }], securitySchemes: { bearer }, info: { title: 'Hooks of Acme' } }
+  const { call } = api({ admin: { basePath: '/ops', openapi: given } })
+  const { body } = await call('GET', '/openapi.json')
+  expect(body).toMatchObject({
+    info: { title: 'Hooks of Acme', version: '1.1.0' },
+    servers: [{ url: '/ops' }],
+    security: [{ bearer: [] }],
+    components: { securitySchemes: { bearer } },
+  })
+  expect((await new Validator().validate({ ...body })).errors ?? []).toEqual([])
+  const wrong = { openapi: { tags: [] } } as object
+  expect(() => api({ admin: wrong })).toThrow('{"openapi":{"tags":"property is unsupported"}}')
 })
 
 /** The validator of a schema of the document, references resolved. */

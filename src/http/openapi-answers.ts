@@ -1,0 +1,162 @@
+import { attemptStatuses } from '../schema/attempt.ts'
+import { type Json, orNull, type Properties } from './openapi-inputs.ts'
+
+// What the API answers and takes from nobody. Every property has a description; the test of the document looks for it.
+
+const text = (description: string): Json => ({ type: 'string', description })
+const flag = (description: string): Json => ({ type: 'boolean', description })
+const oneOf = (values: readonly string[], description: string): Json => ({ type: 'string', enum: values, description })
+const count = (description: string): Json => ({ type: 'integer', format: 'int64', minimum: 0, description })
+const moment = (what: string): Json => ({
+  type: 'integer',
+  format: 'int64',
+  description: `${what}, unix milliseconds.`,
+})
+export const object = (properties: Properties, optional: readonly string[] = []): Json => ({
+  type: 'object',
+  properties,
+  required: Object.keys(properties).filter((name) => !optional.includes(name)),
+})
+
+const headers = (whose: string): Json =>
+  orNull({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    description: `Headers of the ${whose}, names in lower case. Null in a list. Secret ones are \`***\`.`,
+  })
+const body = (whose: string): Json => orNull(text(`Body of the ${whose}, cut where it is long. Null in a list.`))
+
+const attempt = object({
+  id: text('Id of the attempt.'),
+  event_id: text('Id of the event.'),
+  endpoint_id: text('Id of the endpoint.'),
+  status: oneOf(attemptStatuses, 'INIT and QUEUED are open; the others are final.'),
+  attempt_number: count('Number of the try, from 1.'),
+  scheduled_at: moment('When the attempt is due'),
+  attempted_at: orNull(moment('When the request was sent; null where none was')),
+  trigger_mode: oneOf(
+    ['INITIAL', 'AUTOMATIC', 'MANUAL'],
+    'INITIAL: made with its event. AUTOMATIC: follows a failed attempt. MANUAL: somebody asked for it.',
+  ),
+  exhausted: flag('Whether the attempt failed and no other follows.'),
+  error_code: orNull(text('Why the attempt has no answer, such as `TIMEOUT`; null where there is an answer.')),
+  error_message: orNull(text('The same for a person.')),
+  request: orNull({
+    ...object({
+      method: text('Method of the request.'),
+      url: text('URL of the request.'),
+      headers: headers('request'),
+      body: body('request'),
+    }),
+    description: 'The request that was sent; null where none was.',
+  }),
+  response: orNull({
+    ...object({
+      status: { type: 'integer', minimum: 100, maximum: 599, description: 'HTTP status of the answer.' },
+      latency: count('Time from the request to the end of the answer, milliseconds.'),
+      headers: headers('answer'),
+      body: body('answer'),
+    }),
+    description: 'The answer that came; null where none did.',
+  }),
+  created_at: moment('When the attempt was made'),
+  updated_at: moment('When the attempt last changed'),
+})
+
+const explanation = object({
+  endpoint_id: text('Id of the endpoint.'),
+  endpoint_name: orNull(text('Name of the endpoint.')),
+  matched: flag('Whether the endpoint gets the event.'),
+  reason: text('Why, as one sentence.'),
+  attempts: {
+    type: 'array',
+    items: { $ref: '#/components/schemas/Attempt' },
+    description: 'The attempts of the event at this endpoint.',
+  },
+  next_due_at: orNull(moment('When the open attempt is next due; null where none is open')),
+})
+
+const counts = (kind: string): Json => ({
+  ...object({
+    created: count(`How many ${kind} were created.`),
+    updated: count(`How many ${kind} were changed.`),
+    deleted: count(`How many ${kind} were deleted.`),
+    unchanged: count(`How many ${kind} were as the document says.`),
+  }),
+  description: `What became of ${kind}.`,
+})
+
+export const answers: Properties = {
+  Attempt: attempt,
+  Explanation: explanation,
+  ReplayReport: object({
+    matched: count('How many deliveries the filter found.'),
+    created: count('How many attempts were made. 0 in a dry run.'),
+    next: orNull(text('Where the next call goes on, given as `after`; null where nothing is left.')),
+  }),
+  SyncReport: object(
+    {
+      endpoints: counts('endpoints'),
+      sources: counts('sources'),
+      plugins: counts('plugins'),
+      warnings: {
+        type: 'array',
+        items: { type: 'string' },
+        description: 'What the sync left out of the document, the first hundred of it.',
+      },
+    },
+    ['warnings'],
+  ),
+  Version: object({ version: text('Version of Posthorn.'), message: text('A greeting.') }),
+  Refusal: {
+    ...object(
+      {
+        message: text('What is wrong.'),
+        error: {
+          ...object(
+            {
+              message: text('What was refused.'),
+              fields: {
+                type: 'object',
+                additionalProperties: true,
+                description: 'The first hundred reasons, each at its place in the body or under `@params`.',
+              },
+            },
+            ['fields'],
+          ),
+          description:
+            'The reasons, where a body or parameters were refused place by place. A further property `...` tells how many reasons are left out: `900 more`.',
+        },
+      },
+      ['error'],
+    ),
+    description: 'Why a request was not done.',
+    examples: [
+      { message: 'Not found' },
+      {
+        message: 'Request Validation',
+        error: { message: 'request validation', fields: { request: { url: 'required field missing' } } },
+      },
+    ],
+  },
+}
+
+/** One page, whichever way the list is paged. */
+export function pageSchema(row: Json): Json {
+  const uri = (which: string) =>
+    orNull(
+      text(
+        `Path and query of the ${which} page; null where there is none. There with \`limit\`, \`after\` or \`before\`.`,
+      ),
+    )
+  return {
+    type: 'object',
+    properties: {
+      data: { type: 'array', items: row, description: 'The rows.' },
+      total: count('How many rows match, on all pages. There without `limit`, `after` and `before`.'),
+      next: uri('next'),
+      prev: uri('previous'),
+    },
+    required: ['data'],
+  }
+}

@@ -1,0 +1,82 @@
+import { bounds, type listParameters, type Parameters } from '../schema/page.ts'
+import { inputSchema, type Json } from './openapi-inputs.ts'
+
+type Lists = typeof listParameters
+type ParameterName = { [Noun in keyof Lists]: keyof Lists[Noun] }[keyof Lists]
+
+const parameterTexts: Readonly<Record<ParameterName, string>> = {
+  page_no: 'Number of the page, from 1. Default 1.',
+  page_size: 'Rows of a page. Default 20.',
+  limit: 'Most rows of the page. Default 20.',
+  sort: 'Order of the rows. Default `id.desc`.',
+  after: 'Only rows strictly beyond this id, in the direction of the sort.',
+  before: 'Only rows strictly before this id, in the direction of the sort.',
+  name: 'Only rows with exactly this name.',
+  enabled: 'Only enabled rows, or only disabled ones.',
+  created_at: 'made',
+  ingested_at: 'accepted',
+  attempted_at: 'sent',
+  metadata: 'Only rows whose metadata holds every pair: `metadata[team]=billing`.',
+  endpoint_id: 'Only rows of this endpoint.',
+  source_id: 'Only rows of this source.',
+  event_id: 'Only attempts of this event.',
+  event_type: 'Only events of exactly this type.',
+  unique_id: 'Only the event with this `unique_id`.',
+  status: 'Only attempts in this status.',
+}
+
+const boundTexts = { gt: 'after', gte: 'at or after', lt: 'before', lte: 'at or before' }
+
+/** The parameters of a list as OpenAPI tells them. A filter of time is five plain parameters, which all may be given. */
+export function listQuery(parameters: Parameters): Json[] {
+  return Object.entries(parameters).flatMap(([key, { kind, schema, deprecated }]) => {
+    const name = key as ParameterName // those of lists are all there are
+    const text = parameterTexts[name]
+    if (kind === 'time') {
+      const moment = { type: 'integer', format: 'int64' }
+      const bound = (each: (typeof bounds)[number]) =>
+        queryParameter(
+          `${name}[${each}]`,
+          moment,
+          `Only rows ${text} ${boundTexts[each]} this moment, unix milliseconds.`,
+        )
+      return [
+        queryParameter(name, moment, `Only rows ${text} at exactly this moment, unix milliseconds.`),
+        ...bounds.map(bound),
+      ]
+    }
+    if (kind === 'pairs') {
+      return [{ ...queryParameter(name, inputSchema(schema), text), style: 'deepObject', explode: true }]
+    }
+    // An empty value is refused, but for a name, which may be empty.
+    const filled = kind === 'text' && name !== 'name' && name !== 'sort' && name !== 'status'
+    const taken = { ...inputSchema(schema), ...(filled && { minLength: 1 }) }
+    return [{ ...queryParameter(name, taken, text), ...(deprecated && { deprecated }) }]
+  })
+}
+
+export function queryParameter(name: string, schema: Json, description: string): Json {
+  return { name, in: 'query', required: false, description, schema }
+}
+
+export const dryRun = queryParameter(
+  'dry_run',
+  { type: 'boolean' },
+  'Whether to answer without writing anything. Default `false`.',
+)
+
+export const dumpFormat = queryParameter(
+  'format',
+  { type: 'string', enum: ['json', 'yaml'] },
+  'Form of the document, whatever `Accept` says. Default: what `Accept` prefers, else YAML.',
+)
+
+export const retriedEndpoint = {
+  ...queryParameter('endpoint_id', { type: 'string', minLength: 1 }, 'Id of the endpoint that the event is sent to.'),
+  required: true,
+}
+
+export function pathParameter(name: string): Json {
+  const description = name === 'ws_id' ? 'Id or name of the workspace.' : 'Id of the row.'
+  return { name, in: 'path', required: true, description, schema: { type: 'string', minLength: 1 } }
+}

@@ -1,0 +1,167 @@
+import type { Texts } from './openapi-inputs.ts'
+
+const times = {
+  created_at:
+    'When the row was made, unix milliseconds. Posthorn sets this time and ignores what a client writes here.',
+  updated_at:
+    'When the row last changed, unix milliseconds. Posthorn sets this time and ignores what a client writes here.',
+}
+const common = {
+  id: 'Id of the row. Posthorn makes one where a create gives none; an update ignores this property.',
+  metadata: 'Free pairs of text for your own use. Keys have at most 128 characters, values at most 4096.',
+  ...times,
+}
+const rateLimit = (what: string): Texts => ({
+  rate_limit: `How many ${what} pass; null means no limit.`,
+  'rate_limit.quota': 'How many pass in each period. 0 lets none pass.',
+  'rate_limit.period': 'Length of the period, seconds.',
+})
+
+export const workspaceTexts: Texts = {
+  ...common,
+  name: 'Name of the workspace, unique in the instance when it is not null.',
+  description: 'What the workspace is for.',
+}
+
+export const endpointTexts: Texts = {
+  ...common,
+  name: 'Name of the endpoint, unique in the workspace when it is not null.',
+  description: 'What the endpoint is for.',
+  enabled: 'Whether events are sent to this endpoint.',
+  request: 'The request that carries an event to its receiver.',
+  'request.url': 'An absolute http or https URL without user name and password.',
+  'request.method': 'Method of the request.',
+  'request.headers': 'Headers of each request. Headers that frame or route a message, such as `host`, cannot be set.',
+  'request.timeout': 'How long the receiver may take, milliseconds. 0 means the limit of the instance.',
+  retry: 'When a delivery that failed is tried again.',
+  'retry.strategy': 'How the times of the tries are found: `fixed` takes them from the list.',
+  'retry.config': 'The settings of the strategy.',
+  'retry.config.attempts':
+    'One entry for each try: how long to wait before the try, in seconds, counted from the end of the try before.',
+  events: 'Event types, or patterns of them, that this endpoint gets: `invoice.paid`, `invoice.*`, `invoice.**`, `*`.',
+  ...rateLimit('deliveries'),
+}
+
+export const sourceTexts: Texts = {
+  ...common,
+  name: 'Name of the source, unique in the workspace when it is not null.',
+  enabled: 'Whether the gateway takes requests for this source.',
+  type: 'Kind of the source.',
+  config: 'Where the gateway takes requests for this source, and how it answers them.',
+  'config.http': 'The settings of a source of type `http`.',
+  'config.http.path':
+    'Path under the gateway, exact and decoded. Where none or an empty one is given, Posthorn makes one that nobody guesses.',
+  'config.http.methods': 'Methods of the requests that this source takes.',
+  'config.http.response': 'What an accepted request is answered. Null means a JSON message.',
+  'config.http.response.code': 'HTTP status of the answer.',
+  'config.http.response.content_type': 'Content type of the answer.',
+  'config.http.response.body': 'Body of the answer.',
+  async: 'Whether a request is answered once the inbox has it, before the event is stored.',
+  ...rateLimit('requests'),
+}
+
+export const pluginTexts: Texts = {
+  ...common,
+  name: 'Kind of the plugin, such as `hmac-auth`. An endpoint or a source has at most one of each kind.',
+  enabled: 'Whether the plugin runs.',
+  endpoint_id: 'Id of the endpoint whose deliveries the plugin works on.',
+  source_id: 'Id of the source whose requests the plugin works on.',
+  config: 'The settings of the plugin, as the kind asks for them.',
+}
+
+export const eventTexts: Texts = {
+  ...common,
+  id: 'Id of the event. Posthorn makes one where none is given.',
+  event_type: 'Type of the event, without control characters. Endpoints choose events by this type.',
+  data: 'What the event says. Posthorn stores and sends these bytes as they came.',
+  unique_id: 'A key against duplicates: a second event of the workspace with the same key is not stored.',
+  ingested_at:
+    'When the event was accepted, unix milliseconds. Posthorn sets this time and ignores what a client writes here.',
+}
+
+const nested = (kind: string, texts: Texts): Texts =>
+  Object.fromEntries(Object.entries(texts).map(([path, text]) => [`${kind}[].${path}`, text]))
+const plugins = 'The plugins of this entry. Plugins that the list does not name are deleted.'
+
+export const configTexts: Texts = {
+  endpoints:
+    'The endpoints of the workspace; each entry has an id or a name. Endpoints that the list does not name are deleted. Without this property, endpoints stay as they are.',
+  sources:
+    'The sources of the workspace; each entry has an id or a name. Sources that the list does not name are deleted. Without this property, sources stay as they are.',
+  ...nested('endpoints', { ...endpointTexts, plugins }),
+  ...nested('endpoints[].plugins', pluginTexts),
+  ...nested('sources', { ...sourceTexts, plugins }),
+  ...nested('sources[].plugins', pluginTexts),
+}
+
+export const replayTexts: Texts = {
+  '': 'Which deliveries are sent again. `{}` means all that failed or were canceled.',
+  event_types: 'Only events of these types, compared exactly.',
+  endpoint_id: 'Only deliveries to this endpoint.',
+  created_at: 'Only deliveries of events made at this moment or between these bounds, unix milliseconds.',
+  gt: 'Later than this moment, unix milliseconds.',
+  gte: 'At this moment or later, unix milliseconds.',
+  lt: 'Earlier than this moment, unix milliseconds.',
+  lte: 'At this moment or earlier, unix milliseconds.',
+  status: 'Only deliveries that ended so; null means both.',
+  after: 'Where an earlier replay stopped: the `next` of its report.',
+  limit: 'Most deliveries that one call sends again.',
+}
+
+export const testTexts: Texts = {
+  event_type: 'Type of the sample event.',
+  data: 'Any JSON value. Default: an object with a short message.',
+}
+
+/** What each operation does, beyond its summary. */
+export const operationTexts: Texts = {
+  version: 'Answers without authentication of Posthorn’s own, so that a caller sees that the API is there.',
+  openapi: 'This document, made from the routes that answer and the schemas that validate.',
+  ...ofNoun('workspaces', 'workspace', 'Its endpoints, sources, plugins, events and attempts are deleted with it.'),
+  ...ofNoun('endpoints', 'endpoint', 'Its plugins are deleted with it, and its open attempts are canceled.'),
+  ...ofNoun('sources', 'source', 'Its plugins are deleted with it. The gateway then answers 404 for its path.'),
+  ...ofNoun('plugins', 'plugin', 'The endpoint or source goes on without it.'),
+  'endpoints.test':
+    'Sends one event to the endpoint at once, waits until the delivery ended, and answers its attempt. A failed test is not tried again.',
+  'events.list': listText('events'),
+  'events.create':
+    'Stores the event and makes an attempt for each endpoint whose patterns match the type. Deliveries follow in the background. An event with a `unique_id` that was seen before is not stored: the answer is then 200 with the stored event.',
+  'events.get': 'Answers one event with its data.',
+  'events.replay':
+    'Makes one attempt for each delivery that the filter finds, up to `limit` of them. Where more are left, `next` of the report tells where the next call goes on.',
+  'events.retry': 'Makes one attempt at once, whatever became of earlier ones.',
+  'events.explain': 'Tells for each endpoint of the workspace whether the event matched, why, and what became of it.',
+  'attempts.list': `${listText('attempts')} Headers and bodies are null in a list.`,
+  'attempts.get':
+    'Answers one attempt with the headers and bodies of its request and its response, cut where they are long.',
+  'config.sync':
+    'Creates, updates and deletes endpoints, sources and their plugins until they are as the document says, all in one step. A kind that the document does not name is left alone.',
+  'config.dump':
+    'Answers the endpoints, sources and plugins of the workspace as a document that a sync takes. The answer is YAML unless `format` or `Accept` asks for JSON.',
+}
+
+function listText(nouns: string): string {
+  return `Answers ${nouns}, newest first unless \`sort\` says otherwise. With \`limit\`, \`after\` or \`before\` the page has \`next\` and \`prev\`; otherwise the page has \`total\`.`
+}
+
+function ofNoun(nouns: string, noun: string, deletion: string): Texts {
+  const article = /^[aeiou]/.test(noun) ? 'an' : 'a'
+  return {
+    [`${nouns}.list`]: listText(nouns),
+    [`${nouns}.create`]: `Makes ${article} ${noun}. Properties that are missing or null take their defaults.`,
+    [`${nouns}.get`]: `Answers one ${noun}.`,
+    [`${nouns}.update`]: `Changes ${article} ${noun}. A property that is missing keeps its value; one that is given replaces the whole value.`,
+    [`${nouns}.delete`]: `Deletes ${article} ${noun}. ${deletion} An id that is not known is answered 204 too.`,
+  }
+}
+
+export const tagTexts: Texts = {
+  about: 'What this server is.',
+  workspaces: 'Namespaces of everything else: one for each tenant, environment or application.',
+  endpoints: 'Receivers of events.',
+  sources: 'Places where the gateway takes requests of others and makes events of them.',
+  plugins: 'What works on the deliveries of an endpoint or on the requests of a source.',
+  events: 'What was published.',
+  attempts: 'Tries to deliver an event to an endpoint.',
+  config: 'The endpoints, sources and plugins of a workspace as one document.',
+}
