@@ -1,4 +1,4 @@
-import { readdirSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 import { defineConfig, type Options } from 'tsup'
 
@@ -28,6 +28,15 @@ const shared = {
   clean: true,
 } satisfies Options
 
+/** Packages that are part of the built command line, so that nobody has to install them. */
+export const bundled: readonly string[] = ['@hono/node-server', 'commander', 'hono']
+
+/** Their licences, which must go where their code goes; and `require`, which one of them calls for modules of Node. */
+const preamble = [
+  ...bundled.map((name) => `/*! ${name}\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}\n*/`),
+  `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)`,
+].join('\n')
+
 export default defineConfig([
   {
     ...shared,
@@ -35,9 +44,21 @@ export default defineConfig([
     entry: { ...entries },
     outDir: 'dist',
     external: [/^node:/],
+    clean: ['!cli/**'],
     treeshake: true,
     dts: true,
     esbuildPlugins: [texts],
+  },
+  {
+    ...shared,
+    name: 'command line',
+    entry: ['adapters/cli/index.ts'],
+    outDir: 'dist/cli',
+    platform: 'node',
+    // It uses the package as its users do.
+    external: [/^posthorn(\/|$)/],
+    noExternal: [...bundled],
+    banner: { js: preamble },
   },
   {
     ...shared,

@@ -5,6 +5,7 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
 import manifest from '../package.json' with { type: 'json' }
+import { bundled } from '../tsup.config.ts'
 
 const leaves = ['src/errors.ts', 'src/schema', 'src/contracts']
 const rules = [...leaves, 'src/core']
@@ -47,6 +48,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'adapters/redis': rules,
   'adapters/node': rules,
   'adapters/node/index.ts': ['src', 'adapters/node'],
+  // It uses the package by its name, as everybody does, but for the rule of what an event type matches.
+  'adapters/cli': ['src/core/match.ts'],
 }
 
 const files = ['src', 'adapters'].flatMap((top) =>
@@ -84,6 +87,13 @@ describe('the rooms', () => {
     expect(files.filter(({ room }) => room === undefined).map(({ name }) => name)).toEqual([])
   })
 
+  test('nothing imports the command line', () => {
+    const users = files.filter(({ room, imports }) => {
+      return room !== 'adapters/cli' && imports.some((target) => target.startsWith('adapters/cli'))
+    })
+    expect(users.map(({ name }) => name)).toEqual([])
+  })
+
   test('a file imports only from the rooms beside its own that the table gives it', () => {
     const trespasses = files.flatMap(({ name, room = '', imports }) =>
       imports
@@ -110,21 +120,26 @@ describe('the rooms', () => {
 })
 
 describe('nothing ambient', () => {
-  test('packages are those that the manifest declares, and node: modules stand in adapters/node alone', () => {
+  test('packages are those that the manifest declares, and node: modules stand in adapters/node and adapters/cli alone', () => {
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-    const strangers = files.flatMap(({ name, imports }) =>
+    const ofCommandLine = [manifest.name, ...bundled]
+    const strangers = files.flatMap(({ name, imports, room }) =>
       imports
         .filter((target) => !/^(src|adapters)\//.test(target))
-        .filter((target) => !(target.startsWith('node:') && name.startsWith('adapters/node/')))
-        .filter((target) => !declared.some((other) => target === other || target.startsWith(`${other}/`)))
+        .filter((target) => !(target.startsWith('node:') && /^adapters\/(node|cli)\//.test(name)))
+        .filter((target) =>
+          [...declared, ...(room === 'adapters/cli' ? ofCommandLine : [])].every(
+            (other) => target !== other && !target.startsWith(`${other}/`),
+          ),
+        )
         .map((target) => `${name} -> ${target}`),
     )
     expect(strangers).toEqual([])
   })
 
-  test('the time is read in one file, and chance comes through the platform', () => {
+  test('the time is read in one file, in the command line too, and chance comes through the platform', () => {
     const readers = files.filter(({ code }) => /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code))
-    expect(readers.map(({ name }) => name)).toEqual(['src/clock.ts'])
+    expect(readers.map(({ name }) => name).toSorted()).toEqual(['adapters/cli/now.ts', 'src/clock.ts'])
   })
 })
 

@@ -79,7 +79,7 @@ test('npm start passes on the signal with which a supervisor ends it', slow, asy
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-npm-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
   // As in the manifest, but for the build, which other tests use meanwhile.
-  const start = manifest.scripts.start.replace(/^tsup [^&]*/, 'true ').replace('.build', resolve('.build'))
+  const start = manifest.scripts.start.replace(/^tsup [^&]*/, 'true ').replace('dist', resolve('dist'))
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ scripts: { start } }))
   const ports = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DATABASE_URL: '', REDIS_URL: '' }
   const server = kept(program('npm', ['start'], { cwd: folder, env: ports }))
@@ -133,9 +133,10 @@ describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
     expect(output).toContain('events: 1')
   })
 
-  test('the example server serves three faces, delivers, and ends on SIGTERM', slow, async () => {
+  test('the server of npm start serves three faces, delivers, and ends on SIGTERM', slow, async () => {
     const { url: hooks, received } = await receiver()
-    const server = example('server', { ...env, PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DENY: '' })
+    const settings = { ...env, PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DENY: '' }
+    const server = kept(program(process.execPath, ['dist/cli/index.js', 'serve', '--log', 'text'], { env: settings }))
     const face = async (name: string) => (await server.says(new RegExp(`^${name} `))).split(/ +/)[1]!
     const [adminUrl, gatewayUrl, statusUrl] = [await face('admin'), await face('gateway'), await face('status')]
     const post = (path: string, body: unknown) =>

@@ -25,7 +25,7 @@ export interface KillingReport extends Report {
 const patienceMs = 120_000
 
 /**
- * Two example servers on one database. What one configures the other obeys at once; then they share deliveries, and are
+ * Two servers on one database. What one configures the other obeys at once; then they share deliveries, and are
  * killed in the midst of them.
  * @throws Error when a server does not obey what the other was told.
  */

@@ -36,7 +36,7 @@ export interface RedisTrialSize {
 const patienceMs = 240_000
 
 /**
- * Two example servers on a Redis of their own, with storage in an empty database or, where that is null, on Redis too.
+ * Two servers on a Redis of their own, with storage in an empty database or, where that is null, on Redis too.
  * It strikes again and again while publishers and both servers work.
  */
 export async function redisTried(

@@ -4,7 +4,7 @@ import { createInterface } from 'node:readline'
 
 import { freePort } from '../support/postgres.ts'
 
-/** A process of the example server, built, on ports of its own. */
+/** A process of the built server, on ports of its own. */
 export interface ServerProcess {
   readonly admin: string
   readonly gateway: string
@@ -17,7 +17,7 @@ export interface ServerProcess {
 export async function startServer(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
   const [admin, gateway, status] = [await freePort(), await freePort(), await freePort()]
   const ports = { PORT_ADMIN: String(admin), PORT_GATEWAY: String(gateway), PORT_STATUS: String(status) }
-  const child: ChildProcess = spawn(process.execPath, ['.build/examples/server.js'], {
+  const child: ChildProcess = spawn(process.execPath, ['dist/cli/index.js', 'serve', '--log', 'text'], {
     env: { ...process.env, DENY: '', ...env, ...ports },
     stdio: ['ignore', 'pipe', 'inherit'],
   })

@@ -13,9 +13,14 @@ beforeAll(() => {
 })
 afterAll(() => project.remove())
 
-function run(runtime: string, example: string, env: Readonly<Record<string, string>> = {}): Program {
+function run(
+  runtime: string,
+  script: string,
+  env: Readonly<Record<string, string>> = {},
+  words: readonly string[] = [],
+): Program {
   const [command = '', ...args] = runtimes[runtime] ?? []
-  const running = program(command, [...args, `${example}.js`], {
+  const running = program(command, [...args, `${script}.js`, ...words], {
     cwd: project.folder,
     env: { PORT: '0', ADMIN_TOKEN: token, NO_COLOR: '1', ...env },
   })
@@ -25,11 +30,16 @@ function run(runtime: string, example: string, env: Readonly<Record<string, stri
 
 const address = /^http:\/\/127\.0\.0\.1:\d+$/
 
-/** The example server on a runtime and an engine, used over HTTP from the first write to the second try of a delivery. */
-async function useExampleServer(runtime: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
+/** `posthorn serve` on a runtime and an engine, used over HTTP from the first write to the second try of a delivery. */
+async function useOwnServer(runtime: string, env: Readonly<Record<string, string>> = {}): Promise<void> {
   const receiver = await startReceiver()
   onTestFinished(() => receiver.close())
-  const server = run(runtime, 'server', { ...env, PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DENY: '' })
+  const settings = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DENY: '', ADMIN_TOKEN: '' }
+  const server = run(runtime, 'node_modules/posthorn/dist/cli/index', { ...env, ...settings }, [
+    'serve',
+    '--log',
+    'text',
+  ])
   const face = async (name: string) => (await server.says(new RegExp(`^${name} `))).split(/ +/)[1]!
   const [admin, gateway, status] = [await face('admin'), await face('gateway'), await face('status')]
   await useServer({ admin, gateway }, receiver, { functions: true })
@@ -42,13 +52,13 @@ async function useExampleServer(runtime: string, env: Readonly<Record<string, st
 }
 
 describe('in memory', () => {
-  test.each(Object.keys(runtimes))('the example server works on %s, and stops cleanly', (runtime) =>
-    useExampleServer(runtime),
+  test.each(Object.keys(runtimes))('posthorn serve works on %s, and stops cleanly', (runtime) =>
+    useOwnServer(runtime),
   )
 })
 
 describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
-  test.each(['Node 24', 'Deno', 'Bun'])('the example server works on %s, and stops cleanly', async (runtime) => {
+  test.each(['Node 24', 'Deno', 'Bun'])('posthorn serve works on %s, and stops cleanly', async (runtime) => {
     const admin = new pg.Pool({ connectionString: inject('postgresUrl') ?? '' })
     const name = `runtime_${process.pid}_${runtime.toLowerCase().replace(' ', '')}`
     await admin.query(`create database ${name}`)
@@ -58,7 +68,7 @@ describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
     })
     const url = new URL(inject('postgresUrl') ?? '')
     url.pathname = `/${name}`
-    await useExampleServer(runtime, { DATABASE_URL: url.href })
+    await useOwnServer(runtime, { DATABASE_URL: url.href })
   })
 })
 
@@ -73,8 +83,8 @@ describeRedis('on Redis', () => {
     ['Node 24', 1],
     ['Deno', 2],
     ['Bun', 3],
-  ])('the example server works on %s, and stops cleanly', (runtime, database) =>
-    useExampleServer(runtime, { REDIS_URL: `${redis.url}/${database}` }),
+  ])('posthorn serve works on %s, and stops cleanly', (runtime, database) =>
+    useOwnServer(runtime, { REDIS_URL: `${redis.url}/${database}` }),
   )
 })
 

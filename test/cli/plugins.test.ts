@@ -6,7 +6,7 @@ import { afterEach, expect, test } from 'vitest'
 
 import { type Program, program } from '../support/program.ts'
 
-// Over sockets: the built example server, which has all plugins, on memory, delivering to a receiver on loopback.
+// Over sockets: the built server, which has all plugins, on memory, delivering to a receiver on loopback.
 
 const closing: (() => unknown)[] = []
 afterEach(async () => {
@@ -51,10 +51,10 @@ async function receiver() {
   return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`, received }
 }
 
-/** The example server with one source at `/in` and one endpoint that gets all events. */
+/** The server with one source at `/in` and one endpoint that gets all events. */
 async function exampleServer(hooks: string) {
   const env = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0', DENY: '', DATABASE_URL: '', REDIS_URL: '' }
-  const server: Program = program(process.execPath, ['.build/examples/server.js'], { env })
+  const server: Program = program(process.execPath, ['dist/cli/index.js', 'serve', '--log', 'text'], { env })
   closing.push(() => server.stop())
   const face = async (name: string) => (await server.says(new RegExp(`^${name} `))).split(/ +/)[1]!
   const [admin, gateway] = [await face('admin'), await face('gateway')]

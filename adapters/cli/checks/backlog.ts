@@ -1,0 +1,22 @@
+import { spanText } from '../clock-text.ts'
+import { type Check, ok, problem } from './check.ts'
+
+/** A job that is due for longer waits for workers, not for its turn. */
+const mostMs = 60_000
+
+/** Work that is due and that nobody does. */
+export const backlogCheck: Check = async ({ engine, storage }) => {
+  const queue = engine.options.queue ?? storage.queue
+  if (queue === undefined) return []
+  const now = await storage.time()
+  const { size, oldestDueAt } = await queue.stats(now)
+  const late = oldestDueAt === null ? 0 : now - oldestDueAt
+  if (late <= mostMs) return [ok('backlog', `${size} jobs wait, none of them for long.`)]
+  return [
+    problem(
+      'backlog',
+      `${size} jobs wait, and the oldest is due for ${spanText(late)}.`,
+      'Start workers (posthorn serve --role worker), or more of them; posthorn deliveries tail shows slow endpoints.',
+    ),
+  ]
+}

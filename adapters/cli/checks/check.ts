@@ -1,0 +1,35 @@
+import type { Posthorn, Storage } from 'posthorn'
+
+import type { Engine } from '../engine.ts'
+import type { ReadSettings } from '../read-settings.ts'
+
+/** What one check found. */
+export interface Finding {
+  readonly check: string
+  readonly level: 'ok' | 'problem'
+  /** One sentence: what is. */
+  readonly message: string
+  /** What to do about it; of a problem only. */
+  readonly advice?: string
+}
+
+/** What checks look at. */
+export interface Subject extends ReadSettings {
+  readonly engine: Engine
+  readonly storage: Storage
+  /** An instance over the engine that is not started. */
+  readonly posthorn: Posthorn
+  /** The time of this machine, unix milliseconds. */
+  readonly now: () => number
+}
+
+/** Looks at one thing. It throws only what says that the engine does not answer. */
+export type Check = (subject: Subject) => Promise<readonly Finding[]>
+
+export const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message })
+export const problem = (check: string, message: string, advice: string): Finding => ({
+  check,
+  level: 'problem',
+  message,
+  advice,
+})

@@ -1,0 +1,18 @@
+/** The time of day in UTC, to the second: `21:04:59`. */
+export function timeText(at: number): string {
+  return new Date(at).toISOString().slice(11, 19)
+}
+
+const units = [
+  ['d', 86_400],
+  ['h', 3_600],
+  ['m', 60],
+  ['s', 1],
+] as const
+
+/** A span of time in its largest unit: `3m`. */
+export function spanText(ms: number): string {
+  const seconds = Math.round(ms / 1000)
+  const [name, size] = units.find(([, size]) => seconds >= size) ?? units[3]
+  return `${Math.round(seconds / size)}${name}`
+}

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto'
+
+import type { Command } from 'commander'
+import type { Event, Posthorn } from 'posthorn'
+import { JsonText } from 'posthorn/client'
+
+import { type Admin, adminOf, type AdminOptions, isAway, withAdminOptions } from '../admin.ts'
+import { command, type Surroundings } from '../command.ts'
+import { events, follow, untilStopped } from '../follow.ts'
+import { patternsOf, wants } from '../patterns.ts'
+
+interface Given extends AdminOptions {
+  readonly forwardTo: string
+  readonly events?: string
+  readonly secret?: string
+  readonly json?: true
+}
+
+export function listenCommand({ terminal, env }: Surroundings): Command {
+  return withAdminOptions(
+    command(
+      'listen',
+      'post new events to a local url, as an endpoint would get them; makes nothing on the server',
+      'posthorn listen --forward-to http://localhost:3000/webhooks',
+    ),
+  )
+    .requiredOption('--forward-to <url>', 'where to post')
+    .option('--events <patterns>', 'event types or patterns, separated by commas (default: *)')
+    .option('--secret <whsec>', 'the secret that signs (default: a new one, which is printed)')
+    .action(async ({ forwardTo, events: patterns, secret, json, ...options }: Given) => {
+      const wanted = patternsOf(patterns)
+      const admin = adminOf(options, env)
+      const key = secret ?? `whsec_${randomBytes(32).toString('base64')}`
+      const signal = untilStopped()
+      const { forwarder } = await import('../forwarder.ts')
+      const local = await forwarder(terminal, { url: forwardTo, secret: key, json: json === true })
+      const ready = () => {
+        terminal.note(
+          `Forwarding ${wanted.join(', ')} of the workspace ${admin.workspace} to ${forwardTo} (Ctrl-C ends)`,
+        )
+        terminal.note(`Signed with ${key}`)
+      }
+      try {
+        for await (const event of follow(admin, events(admin), { signal, note: terminal.note, ready })) {
+          if (wants(wanted, event.event_type)) await forwarded(local, admin, event)
+        }
+      } finally {
+        await local.stop({ timeoutMs: 1_000 })
+      }
+    })
+}
+
+/** Puts an event of the server into the local instance, with its own id and the very text of its data. */
+async function forwarded(local: Posthorn, admin: Admin, { id, event_type }: Event): Promise<void> {
+  const text = await raw(admin, id)
+  if (text === null) return
+  await local.events.create('default', { id, event_type, data: new JsonText(JSON.stringify({ text })) })
+}
+
+/** The data as it came; null when the event is gone, as in a workspace that was deleted meanwhile. */
+async function raw(admin: Admin, id: string): Promise<string | null> {
+  for (;;) {
+    try {
+      return await admin.events.raw(admin.workspace, id)
+    } catch (error) {
+      if ((error as { code?: unknown }).code === 'not_found') return null
+      if (!isAway(error)) throw error
+      await new Promise((resolve) => setTimeout(resolve, 1_000))
+    }
+  }
+}

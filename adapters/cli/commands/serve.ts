@@ -1,0 +1,100 @@
+import type { Command } from 'commander'
+
+import { command, type Surroundings } from '../command.ts'
+import { configurationFile } from '../configuration-file.ts'
+import { Failure, UsageError } from '../failure.ts'
+import { lineLogger } from '../logger.ts'
+import { readSettings } from '../read-settings.ts'
+import { type Settings, settings as table } from '../settings.ts'
+
+interface Given {
+  readonly config?: string
+  readonly role?: string
+  readonly log?: string
+  readonly json?: true
+}
+
+/** A process that does not end by itself after SIGTERM is ended. */
+const latestMs = 9_500
+
+export function serveCommand({ terminal, env }: Surroundings): Command {
+  return command('serve', 'run the server', 'DATABASE_URL=postgres://localhost/app posthorn serve --role worker')
+    .option('--config <file>', 'configuration file (default: posthorn.config.{js,ts,yaml})')
+    .option('--role <role>', 'all, api or worker (default: POSTHORN_ROLE, else all)')
+    .option('--log <form>', 'json, or text for people (default: POSTHORN_LOG, else json)')
+    .addHelpText('after', `\nSettings (docs/cli.md says what each means):\n${variableLines()}`)
+    .action(async (given: Given) => {
+      const over = {
+        ...(given.role !== undefined && { [table.role.variable]: given.role }),
+        ...((given.log ?? given.json) !== undefined && { [table.log.variable]: given.log ?? 'json' }),
+      }
+      const { settings, code, problems } = await settingsOf({ ...env, ...over }, given.config)
+      if (problems.length > 0) throw new UsageError(allOf(problems))
+      const write = terminal.line
+      const logger = lineLogger(settings, write)
+      const { startServer } = await import('../serve.ts')
+      const server = await startServer(settings, code, logger).catch((error: unknown) => {
+        throw explained(error)
+      })
+      announce(settings, server, write, logger.info)
+      const signal = await signalled()
+      logger.info('stopping', { signal })
+      setTimeout(() => process.exit(0), latestMs).unref()
+      await server.stop()
+      logger.info('stopped')
+      process.exit(0)
+    })
+}
+
+export async function settingsOf(env: Surroundings['env'], config: string | undefined) {
+  const { values } = await configurationFile(config)
+  return readSettings(env, values)
+}
+
+/** All mistakes at once. */
+export function allOf(problems: readonly string[]): string {
+  const [only] = problems
+  if (problems.length === 1) return only!
+  return `${problems.length} settings are wrong:\n${problems.map((each) => `  ${each}`).join('\n')}`
+}
+
+/** A package that is missing is told as what to install. */
+function explained(error: unknown): unknown {
+  const text = error instanceof Error ? error.message : ''
+  if (text.startsWith('createPosthorn: ')) return new UsageError(text.replace('createPosthorn: ', ''))
+  return /needs (the package|a client)/.test(text) ? new Failure(text.replace(/^open\w+ /, 'the server ')) : error
+}
+
+type Running = Awaited<ReturnType<typeof import('../serve.ts').startServer>>
+
+function announce(
+  { log, role }: Settings,
+  { engine, faces }: Running,
+  write: (line: string) => void,
+  info: (message: string, details: Readonly<Record<string, unknown>>) => void,
+): void {
+  const engines = engine.names.length > 0 ? engine.names.join(' and ') : 'memory'
+  if (log === 'json') {
+    const urls = Object.entries(faces).map(([name, { url }]) => [name, url] as const)
+    return info('listening', { engine: engines, role, ...Object.fromEntries(urls) })
+  }
+  write(`Posthorn on ${engine.names.length > 0 ? engines : 'memory: nothing survives a restart'}`)
+  for (const [name, { url }] of Object.entries(faces)) write(`${name.padEnd(8)} ${url}`)
+}
+
+async function signalled(): Promise<NodeJS.Signals> {
+  return await new Promise((resolve) => {
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => resolve(signal))
+  })
+}
+
+function variableLines(): string {
+  const names = Object.values(table).map(({ variable }) => variable)
+  const lines: string[] = []
+  for (const name of names) {
+    const last = lines.at(-1)
+    if (last === undefined || last.length + name.length + 2 > 78) lines.push(`  ${name}`)
+    else lines[lines.length - 1] = `${last}, ${name}`
+  }
+  return lines.join('\n')
+}
