@@ -2,9 +2,12 @@ import { invalidParameters } from '../services/listing.ts'
 
 const yamlTypes = ['text/plain', 'text/yaml', 'application/yaml', 'text/x-yaml', 'application/x-yaml']
 
+/** Weights have three digits (RFC 9110 section 12.4.2), so this decides between equal ones alone. */
+const leastWeight = 0.0001
+
 /**
  * Whether a document is wanted as JSON rather than as YAML: `?format=json` or `yaml` says it, else `Accept` (RFC 9110
- * section 12.5.1). YAML where both are as welcome, or neither is.
+ * section 12.5.1). Where both are as welcome, the one that is named more closely; else YAML, as where neither is.
  * @throws PosthornError `validation` when `format` is anything else.
  */
 export function prefersJson(search: URLSearchParams, accept: string | null): boolean {
@@ -12,8 +15,8 @@ export function prefersJson(search: URLSearchParams, accept: string | null): boo
   if (format === 'json' || format === 'yaml') return format === 'json'
   if (format !== null) throw invalidParameters(['format: value is not one of the allowed values ["json","yaml"]'])
   const ranges = (accept ?? '*/*').split(',').map(rangeOf)
-  const yaml = Math.max(...yamlTypes.map((type) => qualityOf(type, ranges)))
-  return qualityOf('application/json', ranges) > yaml
+  const yaml = Math.max(...yamlTypes.map((type) => welcomeOf(type, ranges)))
+  return welcomeOf('application/json', ranges) > yaml
 }
 
 interface MediaRange {
@@ -28,12 +31,17 @@ function rangeOf(text: string): MediaRange {
   return { type, quality: quality >= 0 && quality <= 1 ? quality : 0 }
 }
 
-/** The weight of a type: that of the range that names the type most closely. */
-function qualityOf(type: string, ranges: readonly MediaRange[]): number {
+/** How welcome a type is: the weight in the range that names the type most closely, and a little for how closely. */
+function welcomeOf(type: string, ranges: readonly MediaRange[]): number {
   const general = `${type.slice(0, type.indexOf('/'))}/*`
-  for (const name of [type, general, '*/*']) {
+  for (const [name, closeness] of [
+    [type, 2],
+    [general, 1],
+    ['*/*', 0],
+  ] as const) {
     const named = ranges.filter((range) => range.type === name)
-    if (named.length > 0) return Math.max(...named.map(({ quality }) => quality))
+    const weight = Math.max(...named.map(({ quality }) => quality))
+    if (named.length > 0) return weight > 0 ? weight + closeness * leastWeight : 0
   }
   return 0
 }

@@ -23,13 +23,43 @@ test.each([
   ['the bytes as they came', recorded(body), [], 0, 'The signature holds.'],
   ['line ends of an editor', recorded(body, { eol: '\n' }), [], 0, 'The signature holds.'],
   ['one of two secrets', recorded(body), [other], 0, 'The signature holds.'],
-  ['an old one', recorded(body, { age: 7200 }), [], 1, 'It was signed 2h ago, beyond the tolerance of 300 s; apart from that the signature holds.'],
+  [
+    'an old one',
+    recorded(body, { age: 7200 }),
+    [],
+    1,
+    'It was signed 2h ago, beyond the tolerance of 300 s; apart from that the signature holds.',
+  ],
   ['one ahead', recorded(body, { age: -7200 }), [], 1, expect.stringMatching(/^It was signed 2h ahead of this clock/)],
-  ['an old one that any age is right for', recorded(body, { age: 7200 }), ['--tolerance', '0'], 0, 'The signature holds.'],
+  [
+    'an old one that any age is right for',
+    recorded(body, { age: 7200 }),
+    ['--tolerance', '0'],
+    0,
+    'The signature holds.',
+  ],
   ['another body', recorded(body).replace('7', '8'), [], 1, wrongKey],
-  ['a line end at the end', `${recorded(body)}\n`, [], 1, expect.stringMatching(/^A line end was added to the body\. The key is right/)],
-  ['a parsed body', recorded('{"order":7}').replace('{"order":7}', body), [], 1, expect.stringMatching(/^The body was parsed and written anew/)],
-  ['no signature', recorded(body).replace(/Webhook-Signature.*\r\n/, ''), [], 1, 'Header webhook-signature is missing.'],
+  [
+    'a line end at the end',
+    `${recorded(body)}\n`,
+    [],
+    1,
+    expect.stringMatching(/^A line end was added to the body\. The key is right/),
+  ],
+  [
+    'a parsed body',
+    recorded('{"order":7}').replace('{"order":7}', body),
+    [],
+    1,
+    expect.stringMatching(/^The body was parsed and written anew/),
+  ],
+  [
+    'no signature',
+    recorded(body).replace(/Webhook-Signature.*\r\n/, ''),
+    [],
+    1,
+    'Header webhook-signature is missing.',
+  ],
 ] as const)('%s', async (_, input, more, code, message) => {
   const answer = await posthorn(['verify', '--secret', secret, ...more, '--json'], { input })
   expect([answer.code, (JSON.parse(answer.out) as { message: string }).message]).toEqual([code, message])

@@ -12,6 +12,8 @@ test.each([
   ['text/plain', false],
   ['application/yaml', false],
   ['application/json, text/plain', false],
+  ['application/json, */*', true],
+  ['*/*, application/*', false],
   ['application/json, text/plain, */*', false],
   ['application/json, text/plain;q=0.9', true],
   ['application/json;q=0.5, text/*;q=0.9', false],
