@@ -188,8 +188,8 @@ describe('what it weighs', () => {
 
   // `index` is the portable entry: router and validation, without an engine and the worker. 9 kB of it are lru-cache and ipaddr.js.
   const budgets: Readonly<Record<string, number>> = {
-    index: 41,
-    client: 3,
+    index: 48,
+    client: 4,
     verify: 3,
     otel: 3,
     'event-validation/index': 30,

@@ -81,11 +81,17 @@ export interface Explanation {
   readonly next_due_at: number | null
 }
 
+/** A row, and whether the call made it: false where the row was there already. */
+export interface Created<Row> {
+  readonly row: Row
+  readonly created: boolean
+}
+
 export interface EventService {
   list(workspace: string, query?: EventListInput): Promise<PageOf<StoredEvent>>
   get(workspace: string, id: string): Promise<StoredEvent>
-  /** `created` is false when the `unique_id` was seen before: then `event` is the stored one. */
-  create(workspace: string, input: EventInput): Promise<{ readonly event: StoredEvent; readonly created: boolean }>
+  /** `created` is false when the `unique_id` was seen before: then `row` is the stored event. */
+  create(workspace: string, input: EventInput): Promise<Created<StoredEvent>>
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   explain(workspace: string, id: string): Promise<readonly Explanation[]>
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
@@ -107,8 +113,8 @@ export interface EndpointService extends ResourceService<Endpoint, EndpointInput
   test(workspace: string, id: string, input?: { event_type?: string; data?: unknown }): Promise<Attempt>
 }
 
-/** All use cases. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
-export interface Services {
+/** The use cases that are operations. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
+export interface UseCases {
   readonly workspaces: WorkspaceService
   readonly endpoints: EndpointService
   readonly sources: ResourceService<Source, SourceInput, OwnedListInput>
@@ -116,6 +122,11 @@ export interface Services {
   readonly events: EventService
   readonly attempts: AttemptService
   readonly config: ConfigService
+}
+
+export interface StatusService {
   status(): Promise<StatusReport>
   health(): Promise<HealthReport>
 }
+
+export interface Services extends UseCases, StatusService {}
