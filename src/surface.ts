@@ -3,7 +3,15 @@ import type { Event, EventInput } from './schema/event.ts'
 import type { Attempt } from './schema/attempt.ts'
 import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
-import type { EventListInput, Explanation, PageOf, ReplayInput, ReplayReport, Services } from './services/services.ts'
+import type {
+  EventListInput,
+  Explanation,
+  PageOf,
+  ReplayInput,
+  ReplayReport,
+  Services,
+  WorkspaceService,
+} from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
 
 /** Events as hosts use them: `data` is the parsed value. `workspace` is an id or a name. `Input` is what may be published. */
@@ -27,8 +35,9 @@ export interface PublicEvents<Input = EventInput> {
 /** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
 export interface ServiceFunctions<Input = EventInput> extends Pick<
   Services,
-  'workspaces' | 'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
+  'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
 > {
+  readonly workspaces: WorkspaceService
   readonly events: PublicEvents<Input>
 }
 

@@ -8,7 +8,7 @@ import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
 import { sourceInput } from '../schema/source.ts'
-import { workspaceInput } from '../schema/workspace.ts'
+import { ensureWorkspaceInput, workspaceInput } from '../schema/workspace.ts'
 
 type Json = Readonly<Record<string, unknown>>
 type Properties = Readonly<Record<string, Json>>
@@ -69,6 +69,7 @@ export function componentSchemas(): Properties {
     ...Object.fromEntries(resources),
     EventInput: { ...event, examples: [{ event_type: 'invoice.paid', data: { id: 'in_1', amount: 4200 } }] },
     Event: row(event),
+    EnsureWorkspaceInput: { ...fieldSchema(ensureWorkspaceInput), examples: [{ id: 'acme', name: 'Acme' }] },
     ConfigDocument: {
       ...fieldSchema(configDocument),
       patternProperties: { '^x-': true },

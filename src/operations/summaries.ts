@@ -4,6 +4,7 @@ import type { OperationName } from './operation.ts'
 export const summaries: Readonly<Record<OperationName, string>> = {
   'workspaces.list': 'List workspaces',
   'workspaces.create': 'Create one of the workspaces',
+  'workspaces.ensure': 'Create the workspace with this id, or answer the one that is there with 200',
   'workspaces.get': 'Retrieve one of the workspaces',
   'workspaces.update': 'Update one of the workspaces: absent keys stay',
   'workspaces.delete': 'Delete one of the workspaces, known or not',

@@ -7,6 +7,11 @@ import type { Misfits, Operation, OperationName } from './operation.ts'
 const table = {
   'workspaces.list': { http: 'GET /workspaces', answers: { 200: 'Workspace' }, list: true },
   'workspaces.create': { http: 'POST /workspaces', input: 'WorkspaceInput', answers: { 201: 'Workspace' } },
+  'workspaces.ensure': {
+    http: 'POST /workspaces/ensure',
+    input: 'EnsureWorkspaceInput',
+    answers: { 201: 'Workspace', 200: 'Workspace' },
+  },
   'workspaces.get': { http: 'GET /workspaces/{id}', answers: { 200: 'Workspace' } },
   'workspaces.update': { http: 'PUT /workspaces/{id}', input: 'WorkspaceUpdate', answers: { 200: 'Workspace' } },
   'workspaces.delete': { http: 'DELETE /workspaces/{id}', answers: { 204: null } },
