@@ -1,9 +1,10 @@
 import { queryPairs } from './core/cursor.ts'
 import { sliceProperty } from './core/json-slice.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+import { functionsOf, optionName } from './operations/functions-of.ts'
+import type { Operation } from './operations/operation.ts'
+import { operations } from './operations/table.ts'
 import { JsonText } from './schema/json-text.ts'
-import type { ListInput } from './schema/page.ts'
-import type { ResourceService } from './services/services.ts'
 import type { ServiceFunctions } from './surface.ts'
 
 // The service functions of an instance elsewhere, asked through its administrative API.
@@ -23,12 +24,6 @@ export interface AdminClientOptions {
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
 }
 
-type Call = {
-  readonly query?: object
-  /** A string is JSON already. */
-  readonly body?: unknown
-}
-
 /**
  * Makes a client of an administrative API. Its functions throw `PosthornError` with the code that the function itself
  * would have thrown; `forbidden` also when the host before the API refuses, `unavailable` when nothing answers.
@@ -37,7 +32,7 @@ type Call = {
 export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }: AdminClientOptions): AdminClient {
   const base = baseUrl.replace(/\/+$/, '')
 
-  async function ask(method: string, path: string, { query = {}, body }: Call = {}): Promise<string> {
+  async function ask(method: string, path: string, query: object, body: string | undefined): Promise<string> {
     const search = new URLSearchParams(queryPairs(query)).toString()
     const init: RequestInit = {
       method,
@@ -46,7 +41,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
         ...(body !== undefined && { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body !== undefined && { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body !== undefined && { body }),
     }
     let answer: Response
     let text: string
@@ -60,66 +55,38 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     throw refusal(answer.status, text)
   }
 
-  /** The answer is what the service function answers, which the API promises. */
-  const call = async <Answer>(method: string, path: string, details?: Call): Promise<Answer> =>
-    JSON.parse(await ask(method, path, details)) as Answer
-
-  const at = (workspace: string, ...path: string[]) =>
-    ['/workspaces', ...[workspace, ...path].map(encodeURIComponent)].join('/')
-
-  function resource<Row, Input, Query extends ListInput>(noun: string): ResourceService<Row, Input, Query> {
-    return {
-      list: (workspace, query = {} as Query) => call('GET', at(workspace, noun), { query }),
-      create: (workspace, body) => call('POST', at(workspace, noun), { body }),
-      get: (workspace, id) => call('GET', at(workspace, noun, id)),
-      update: (workspace, id, body) => call('PUT', at(workspace, noun, id), { body }),
-      delete: async (workspace, id) => void (await ask('DELETE', at(workspace, noun, id))),
-    }
+  /** Asks for an operation with the arguments of its function. */
+  function perform({ http, input, list, query = [], options = [] }: Operation, given: unknown[]): Promise<string> {
+    const args = [...given]
+    const [method = '', path = ''] = http.replace('{P}', '/workspaces/{ws_id}').split(' ')
+    const place = path.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())))
+    const body = input === undefined ? undefined : bodyOf(args.shift())
+    const asked = list ? (args.shift() ?? {}) : Object.fromEntries(query.map((name) => [name, args.shift()]))
+    const flags = (args.shift() ?? {}) as Readonly<Record<string, unknown>>
+    const chosen = Object.fromEntries(options.map((name) => [name, flags[optionName(name)]]))
+    return ask(method, place, { ...asked, ...chosen }, body)
   }
 
+  const functions = functionsOf((_, operation) => async (...args) => {
+    const text = await perform(operation, args)
+    return operation.answers[204] === undefined ? (JSON.parse(text) as unknown) : undefined
+  })
   return {
-    workspaces: {
-      list: (query = {}) => call('GET', '/workspaces', { query }),
-      create: (body) => call('POST', '/workspaces', { body }),
-      get: (id) => call('GET', at(id)),
-      update: (id, body) => call('PUT', at(id), { body }),
-      delete: async (id) => void (await ask('DELETE', at(id))),
-    },
-    endpoints: {
-      ...resource('endpoints'),
-      test: (workspace, id, input = {}) =>
-        call('POST', at(workspace, 'endpoints', id, 'test'), { body: withDataText(input) }),
-    },
-    sources: resource('sources'),
-    plugins: resource('plugins'),
+    ...functions,
     events: {
-      list: (workspace, query = {}) => call('GET', at(workspace, 'events'), { query }),
-      get: (workspace, id) => call('GET', at(workspace, 'events', id)),
+      ...functions.events,
       async raw(workspace, id) {
-        return sliceProperty(await ask('GET', at(workspace, 'events', id)), 'data')! // every event has it
+        return sliceProperty(await perform(operations['events.get'], [workspace, id]), 'data')! // every event has it
       },
-      create: (workspace, input) => call('POST', at(workspace, 'events'), { body: withDataText(input) }),
-      retry: (workspace, id, endpoint_id) =>
-        call('POST', at(workspace, 'events', id, 'retry'), { query: { endpoint_id } }),
-      explain: (workspace, id) => call('GET', at(workspace, 'events', id, 'explain')),
-      replay: (workspace, body, { dryRun } = {}) =>
-        call('POST', at(workspace, 'events', 'replay'), { body, query: { dry_run: dryRun } }),
-    },
-    attempts: {
-      list: (workspace, query = {}) => call('GET', at(workspace, 'attempts'), { query }),
-      get: (workspace, id) => call('GET', at(workspace, 'attempts', id)),
-    },
-    config: {
-      sync: (workspace, body, { dryRun } = {}) =>
-        call('POST', at(workspace, 'config', 'sync'), { body, query: { dry_run: dryRun } }),
-      dump: (workspace) => call('POST', at(workspace, 'config', 'dump')),
     },
   }
 }
 
-/** An input as JSON, in which a `JsonText` stands with its very text. */
-function withDataText(input: { readonly data?: unknown }): string {
-  const { data, ...rest } = input
+/** An input as JSON, in which a `JsonText` stands with its very text. A string is JSON already. */
+function bodyOf(input: unknown = {}): string {
+  if (typeof input === 'string') return input
+  if (input === null) return 'null'
+  const { data, ...rest } = input as { readonly data?: unknown } // an object, whatever it holds
   if (!(data instanceof JsonText)) return JSON.stringify(input)
   return `{"data":${data.text}${JSON.stringify(rest)
     .replace(/^\{(?=")/, ',')

@@ -8,9 +8,11 @@ import type { BoundStorage, Storage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
 import { PosthornError } from './errors.ts'
+import { serviceFunctions } from './functions.ts'
 import { adminHandler } from './http/admin.ts'
 import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
+import { operations } from './operations/table.ts'
 import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
 import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
@@ -24,10 +26,12 @@ import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
-import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
+import type { BoundPosthorn, Posthorn, ServiceFunctions } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/worker.ts'
+
+const operationNames = Object.keys(operations)
 
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
@@ -92,7 +96,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     emit,
   }
 
-  const { services, ingest, deliver } = composeServices(ctx)
+  const { services, ingest, deliver } = composeServices(ctx, operationNames)
   const run = workerOnDemand({
     ctx,
     ingest,
@@ -104,7 +108,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   })
 
   return {
-    ...functions(services),
+    ...serviceFunctions(services),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -119,11 +123,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
 async function inMemory(): Promise<Storage> {
   const { memory } = await import('../adapters/memory/index.ts')
   return memory()
-}
-
-function functions(services: ReturnType<typeof composeServices>['services']): ServiceFunctions {
-  const { workspaces, endpoints, sources, plugins, attempts, config } = services
-  return { workspaces, endpoints, sources, plugins, attempts, config, events: publicEvents(services.events) }
 }
 
 /** The service functions over the host's transaction: nothing gathered with others, nothing cached, no job before the commit. */
@@ -143,7 +142,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }
-  const all = functions(composeServices(ctx).services)
+  const all = serviceFunctions(composeServices(ctx, operationNames).services)
   const bound = { ...all, endpoints: { ...all.endpoints, test: noRequests } }
   return {
     ...(outer.settings.requireTransaction ? guarded(bound, storage) : bound),

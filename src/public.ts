@@ -89,7 +89,7 @@ export type { Plugin, PluginInput } from './schema/plugin.ts'
 export type { Metadata, RateLimit } from './schema/shared.ts'
 export type { Source, SourceInput } from './schema/source.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
-export type { Workspace, WorkspaceInput } from './schema/workspace.ts'
+export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/workspace.ts'
 export type {
   AttemptListInput,
   AttemptService,

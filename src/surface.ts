@@ -1,16 +1,16 @@
 import type { StatusReport, HealthReport } from './schema/status.ts'
-import type { Event, EventInput, StoredEvent } from './schema/event.ts'
+import type { Event, EventInput } from './schema/event.ts'
 import type { Attempt } from './schema/attempt.ts'
 import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
 import type {
   EventListInput,
-  EventService,
   Explanation,
   PageOf,
   ReplayInput,
   ReplayReport,
   Services,
+  WorkspaceService,
 } from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
 
@@ -35,8 +35,9 @@ export interface PublicEvents<Input = EventInput> {
 /** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
 export interface ServiceFunctions<Input = EventInput> extends Pick<
   Services,
-  'workspaces' | 'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
+  'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
 > {
+  readonly workspaces: WorkspaceService
   readonly events: PublicEvents<Input>
 }
 
@@ -67,24 +68,4 @@ export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, W
    * `wake: false` sends no notification; polling then finds the job.
    */
   using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn<Input>
-}
-
-/** The public form of the event functions, which carry `data` as text inside. */
-export function publicEvents(events: EventService): PublicEvents {
-  return {
-    async list(workspace, query) {
-      const page = await events.list(workspace, query)
-      return { ...page, data: page.data.map(parsed) }
-    },
-    get: async (workspace, id) => parsed(await events.get(workspace, id)),
-    raw: async (workspace, id) => (await events.get(workspace, id)).data,
-    create: async (workspace, input) => parsed((await events.create(workspace, input)).event),
-    retry: (workspace, id, endpointId) => events.retry(workspace, id, endpointId),
-    explain: (workspace, id) => events.explain(workspace, id),
-    replay: (workspace, input, options) => events.replay(workspace, input, options),
-  }
-}
-
-function parsed(event: StoredEvent): Event {
-  return { ...event, data: JSON.parse(event.data) as unknown }
 }

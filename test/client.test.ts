@@ -45,6 +45,10 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   const ws = 'a b/ü'
   await say('workspaces.create', () => client.workspaces.create({ id: 'w1', name: ws, metadata: { k: 'v' } }))
   await say('workspaces.create', () => client.workspaces.create({ id: 'w1' }))
+  await say('workspaces.ensure', () => client.workspaces.ensure({ id: 'w2', name: 'two' }))
+  await say('workspaces.ensure', () => client.workspaces.ensure({ id: 'w2' }))
+  await say('workspaces.ensure', () => client.workspaces.ensure({ id: 'w3', name: 'two' }))
+  await say('workspaces.ensure', () => client.workspaces.ensure({ id: '' }))
   await say('workspaces.list', () => client.workspaces.list({ metadata: { k: 'v' }, created_at: { gte: startAt } }))
   await say('workspaces.get', () => client.workspaces.get('w1'))
   await say('workspaces.get', () => client.workspaces.get('nobody'))

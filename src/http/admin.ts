@@ -3,12 +3,13 @@ import { Router } from 'itty-router'
 import type { Context } from '../context.ts'
 import { withoutEmptyValues } from '../core/webhookx.ts'
 import { PosthornError } from '../errors.ts'
+import type { Method } from '../operations/operation.ts'
 import type { Services } from '../services/services.ts'
 import { resolveWorkspace } from '../services/resolve-workspace.ts'
 import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
-import { type Call, type Method, type Route, routes } from './routes.ts'
+import { type Call, type Route, routes } from './routes.ts'
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE']
 

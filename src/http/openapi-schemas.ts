@@ -7,7 +7,7 @@ import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
 import { sourceInput } from '../schema/source.ts'
-import { workspaceInput } from '../schema/workspace.ts'
+import { ensureWorkspaceInput, workspaceInput } from '../schema/workspace.ts'
 import { replayBounds, replayInput, replayMoment } from '../services/replay.ts'
 import { testInput } from '../services/test-delivery.ts'
 import { answers, pageSchema } from './openapi-answers.ts'
@@ -45,6 +45,10 @@ export function componentSchemas(): Properties {
       examples: [{ event_type: 'invoice.paid', data: { id: 'in_1', amount: 4200 } }],
     },
     Event: event(),
+    EnsureWorkspaceInput: {
+      ...inputSchema(ensureWorkspaceInput, texts.ensureTexts),
+      examples: [{ id: 'acme', name: 'Acme' }],
+    },
     ConfigDocument: config(),
     ReplayInput: replay(),
     TestInput: {

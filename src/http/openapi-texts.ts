@@ -23,6 +23,11 @@ export const workspaceTexts: Texts = {
   description: 'What the workspace is for.',
 }
 
+export const ensureTexts: Texts = {
+  id: 'Id of the workspace.',
+  name: 'Name of the workspace where one is created, unique in the instance when it is not null.',
+}
+
 export const endpointTexts: Texts = {
   ...common,
   name: 'Name of the endpoint, unique in the workspace when it is not null.',
@@ -118,6 +123,8 @@ export const operationTexts: Texts = {
   version: 'Answers without authentication of Posthorn’s own, so that a caller sees that the API is there.',
   openapi: 'This document, made from the routes that answer and the schemas that validate.',
   ...ofNoun('workspaces', 'workspace', 'Its endpoints, sources, plugins, events and attempts are deleted with it.'),
+  'workspaces.ensure':
+    'Creates the workspace with this id, or answers the one that is there as it is, with 200. Of many calls at once one creates.',
   ...ofNoun('endpoints', 'endpoint', 'Its plugins are deleted with it, and its open attempts are canceled.'),
   ...ofNoun('sources', 'source', 'Its plugins are deleted with it. The gateway then answers 404 for its path.'),
   ...ofNoun('plugins', 'plugin', 'The endpoint or source goes on without it.'),

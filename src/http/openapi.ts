@@ -1,5 +1,8 @@
+import type { Operation, OperationName } from '../operations/operation.ts'
+import { summaries } from '../operations/summaries.ts'
+import { operations } from '../operations/table.ts'
 import type { OpenApiOptions } from '../options.ts'
-import { listParameters, type Parameters } from '../schema/page.ts'
+import { listParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { Json } from './openapi-inputs.ts'
 import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint } from './openapi-parameters.ts'
@@ -7,63 +10,23 @@ import { componentSchemas, dataSchema } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './routes.ts'
 
+/** What the operations and the two routes beside them say of themselves. */
 interface Description {
   readonly summary: string
-  /** Components that the body and the answer are made of. */
-  readonly body?: string
-  readonly answer?: string | Json
-  readonly status?: readonly string[]
-  readonly query?: Parameters | readonly Json[]
-  /** Whether a list of the answer is what comes back. */
-  readonly list?: true
+  readonly operation: Pick<Operation, 'input' | 'answers' | 'list' | 'query' | 'options'>
 }
 
-/** What the routes do, by operation. Every route has an entry here. */
-const descriptions: Readonly<Record<string, Description>> = {
-  version: { summary: 'Name the version', answer: 'Version' },
-  openapi: { summary: 'Describe this API', answer: { type: 'object', additionalProperties: true } },
-  ...crud('workspaces', 'Workspace', listParameters.workspaces),
-  ...crud('endpoints', 'Endpoint', listParameters.endpoints),
-  ...crud('sources', 'Source', listParameters.sources),
-  ...crud('plugins', 'Plugin', listParameters.plugins),
-  'endpoints.test': { summary: 'Make one sample delivery now', body: 'TestInput', answer: 'Attempt' },
-  'events.list': { summary: 'List events', answer: 'Event', list: true, query: listParameters.events },
-  'events.create': {
-    summary: 'Publish an event; 200 with the stored one when its unique_id was seen before',
-    body: 'EventInput',
-    answer: 'Event',
-    status: ['201', '200'],
-  },
-  'events.replay': {
-    summary: 'Send failed or canceled deliveries once more',
-    body: 'ReplayInput',
-    answer: 'ReplayReport',
-    query: [dryRun],
-  },
-  'events.get': { summary: 'Retrieve an event', answer: 'Event' },
-  'events.retry': {
-    summary: 'Send an event to an endpoint once more',
-    answer: 'Attempt',
-    query: [retriedEndpoint],
-  },
-  'events.explain': {
-    summary: 'Tell which endpoints an event went to, and why',
-    answer: { type: 'array', items: ref('schemas', 'Explanation') },
-  },
-  'attempts.list': { summary: 'List attempts', answer: 'Attempt', list: true, query: listParameters.attempts },
-  'attempts.get': { summary: 'Retrieve an attempt with its headers and bodies', answer: 'Attempt' },
-  'config.sync': {
-    summary: 'Make the workspace what a document says',
-    body: 'ConfigDocument',
-    answer: 'SyncReport',
-    query: [dryRun],
-  },
-  'config.dump': {
-    summary: 'Dump the configuration as a document',
-    answer: 'ConfigDocument',
-    query: [dumpFormat],
-  },
+const ofTheApi: Readonly<Record<string, Description>> = {
+  version: { summary: 'Name the version', operation: { answers: { 200: 'Version' } } },
+  openapi: { summary: 'Describe this API', operation: { answers: { 200: null } } },
 }
+
+function describe(name: string): Description {
+  return ofTheApi[name] ?? { summary: summaries[name as OperationName], operation: operations[name as OperationName] }
+}
+
+/** Query parameters of operations that are no lists. */
+const queryTexts: Readonly<Record<string, Json>> = { endpoint_id: retriedEndpoint, dry_run: dryRun }
 
 /** What the host says of the API, beside its routes. */
 export interface About {
@@ -138,24 +101,31 @@ function webhooksOf(events: EventCatalogue): Json {
 }
 
 function operation(route: Route, path: string): Json {
-  const description = descriptions[route.operation]
-  if (description === undefined) throw new Error(`no description of ${route.operation}`)
-  const { summary, body, query: asked = [], status = [route.method === 'DELETE' ? '204' : '200'] } = description
+  const { summary, operation: described } = describe(route.operation)
+  const { input, answers } = described
   const places = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => pathParameter(name!))
   return {
     operationId: route.operation,
     summary,
     description: operationTexts[route.operation],
     tags: [tagOf(route)],
-    parameters: [...places, ...(Array.isArray(asked) ? asked : listQuery(asked as Parameters))],
-    ...(body !== undefined && {
-      requestBody: { required: !optionalBodies.has(body), content: bodyContent(body) },
+    parameters: [...places, ...parametersOf(route, described)],
+    ...(input !== undefined && {
+      requestBody: { required: !optionalBodies.has(input), content: bodyContent(input) },
     }),
     responses: {
-      ...Object.fromEntries(status.map((code) => [code, answer(description, code)])),
-      ...Object.fromEntries(errorsOf(route, body).map((code) => [code, ref('responses', `Error${code}`)])),
+      ...Object.fromEntries(
+        Object.entries(answers).map(([code, schema]) => [code, answer(schema, code, described.list === true)]),
+      ),
+      ...Object.fromEntries(errorsOf(route, input).map((code) => [code, ref('responses', `Error${code}`)])),
     },
   }
+}
+
+function parametersOf(route: Route, { list, query: asked = [], options = [] }: Description['operation']): Json[] {
+  if (list) return listQuery(listParameters[tagOf(route) as keyof typeof listParameters]) // lists are those of page.ts
+  if (route.operation === 'config.dump') return [dumpFormat]
+  return [...asked, ...options].map((name) => queryTexts[name]!) // a test asks for every document of an operation
 }
 
 const optionalBodies = new Set(['TestInput', 'ReplayInput'])
@@ -169,24 +139,30 @@ function bodyContent(name: string): Json {
   }
 }
 
-function answer({ answer: of, list }: Description, code: string): Json {
-  if (of === undefined || code === '204') return { description: 'Done.' }
-  const schema = typeof of === 'string' ? ref('schemas', list ? `${of}Page` : of) : of
+function answer(of: string | null, code: string, isPage: boolean): Json {
+  if (code === '204') return { description: 'Done.' }
+  const schema = isPage ? ref('schemas', `${of}Page`) : schemaOf(of)
   const json = { 'application/json': { schema } }
   if (of !== 'ConfigDocument') return { description: 'OK', content: json }
   const yaml = { schema: { type: 'string', description: 'The document as YAML 1.2.' } }
   return { description: 'OK', content: { ...json, 'text/plain': yaml } }
 }
 
+/** `Explanation[]` is a list of explanations. */
+function schemaOf(name: string | null): Json {
+  if (name === null) return { type: 'object', additionalProperties: true }
+  return name.endsWith('[]') ? { type: 'array', items: ref('schemas', name.slice(0, -2)) } : ref('schemas', name)
+}
+
 function errorsOf({ operation: name, scoped, method, path }: Route, body: string | undefined): string[] {
-  const about = name === 'version' || name === 'openapi'
+  const isAbout = name === 'version' || name === 'openapi'
   return [
     ...(scoped || method !== 'GET' || name.endsWith('.list') ? ['400'] : []),
     '403',
     ...(path.includes(':id') && method !== 'DELETE' ? ['404'] : []),
     ...(body === undefined ? [] : ['413']),
     '500',
-    ...(about ? [] : ['503']),
+    ...(isAbout ? [] : ['503']),
   ]
 }
 
@@ -206,21 +182,6 @@ const errorResponses: Json = {
     },
     content: content(ref('schemas', 'Refusal')),
   },
-}
-
-function crud(nouns: string, noun: string, parameters: Parameters): Record<string, Description> {
-  const body = `${noun}Input`
-  return {
-    [`${nouns}.list`]: { summary: `List ${nouns}`, answer: noun, list: true, query: parameters },
-    [`${nouns}.create`]: { summary: `Create one of the ${nouns}`, body, answer: noun, status: ['201'] },
-    [`${nouns}.get`]: { summary: `Retrieve one of the ${nouns}`, answer: noun },
-    [`${nouns}.update`]: {
-      summary: `Update one of the ${nouns}: absent keys stay`,
-      body: `${noun}Update`,
-      answer: noun,
-    },
-    [`${nouns}.delete`]: { summary: `Delete one of the ${nouns}, known or not` },
-  }
 }
 
 function content(schema: Json): Json {

@@ -1,16 +1,13 @@
-import { neighbours } from '../core/cursor.ts'
-import { sliceProperty } from '../core/json-slice.ts'
-import type { ConfigDocument } from '../schema/config.ts'
-import type { EventInput, StoredEvent } from '../schema/event.ts'
-import { JsonText } from '../schema/json-text.ts'
-import { isPlainObject } from '../schema/fields.ts'
+import { type Call as Function, functionOf, optionName } from '../operations/functions-of.ts'
+import type { Method, Operation, OperationName } from '../operations/operation.ts'
+import { operations } from '../operations/table.ts'
 import { listParameters } from '../schema/page.ts'
-import type { PageOf, ReplayInput, Services } from '../services/services.ts'
+import type { Services } from '../services/services.ts'
 import { version } from '../version.ts'
-import { prefersJson } from './accept.ts'
+import { answerOf } from './answers.ts'
+import { readInput } from './inputs.ts'
 import type { About } from './openapi.ts'
 import { readFlag, readQuery } from './query.ts'
-import { readJson, readText } from './read.ts'
 import { json } from './respond.ts'
 
 /** A request that was routed, placed in its workspace and authorized. */
@@ -27,8 +24,6 @@ export interface Call {
   readonly about: About
 }
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
-
 export interface Route {
   readonly method: Method
   /** Path parameters begin with a colon. */
@@ -40,169 +35,72 @@ export interface Route {
   handle(call: Call): Promise<Response>
 }
 
-type Handle = Route['handle']
-
-function route(scoped: boolean, method: Method, path: string, operation: string, handle: Handle): Route {
-  return { method, path, operation, scoped, handle }
-}
-
-const resources = (['endpoints', 'sources', 'plugins'] as const).flatMap((noun) => [
-  route(true, 'GET', `/${noun}`, `${noun}.list`, async ({ services, workspace, url }) =>
-    pageOf<object>(url, await services[noun].list(workspace, readQuery(url.searchParams, listParameters[noun]))),
-  ),
-  route(true, 'POST', `/${noun}`, `${noun}.create`, async (call) => {
-    const { value } = await readJson(call.request, call.maxBodyBytes)
-    // The service is the gate that parses it.
-    return json(201, await call.services[noun].create(call.workspace, value as never))
-  }),
-  route(true, 'GET', `/${noun}/:id`, `${noun}.get`, async ({ services, workspace, params }) =>
-    json(200, await services[noun].get(workspace, idOf(params))),
-  ),
-  route(true, 'PUT', `/${noun}/:id`, `${noun}.update`, async (call) => {
-    const id = idOf(call.params)
-    await call.services[noun].get(call.workspace, id) // an unknown id is told before the body is looked at
-    const { value } = await readJson(call.request, call.maxBodyBytes)
-    return json(200, await call.services[noun].update(call.workspace, id, value as never))
-  }),
-  route(true, 'DELETE', `/${noun}/:id`, `${noun}.delete`, async ({ services, workspace, params }) => {
-    await services[noun].delete(workspace, idOf(params))
-    return new Response(null, { status: 204 })
-  }),
-])
-
-const workspaces = [
-  route(false, 'GET', '/workspaces', 'workspaces.list', async ({ services, url }) =>
-    pageOf(url, await services.workspaces.list(readQuery(url.searchParams, listParameters.workspaces))),
-  ),
-  route(false, 'POST', '/workspaces', 'workspaces.create', async ({ services, request, maxBodyBytes }) => {
-    const { value } = await readJson(request, maxBodyBytes)
-    return json(201, await services.workspaces.create(value as never))
-  }),
-  route(false, 'GET', '/workspaces/:id', 'workspaces.get', async ({ services, params }) =>
-    json(200, await services.workspaces.get(idOf(params))),
-  ),
-  route(false, 'PUT', '/workspaces/:id', 'workspaces.update', async ({ services, request, params, maxBodyBytes }) => {
-    await services.workspaces.get(idOf(params))
-    const { value } = await readJson(request, maxBodyBytes)
-    return json(200, await services.workspaces.update(idOf(params), value as never))
-  }),
-  route(false, 'DELETE', '/workspaces/:id', 'workspaces.delete', async ({ services, params }) => {
-    await services.workspaces.delete(idOf(params))
-    return new Response(null, { status: 204 })
-  }),
-]
-
-const deliveries = [
-  route(true, 'POST', '/endpoints/:id/test', 'endpoints.test', async (call) => {
-    const id = idOf(call.params)
-    await call.services.endpoints.get(call.workspace, id)
-    const { text, value } = await readJson(call.request, call.maxBodyBytes, { optional: true })
-    return json(200, await call.services.endpoints.test(call.workspace, id, withAnyDataText(text, value) as object))
-  }),
-  route(true, 'GET', '/events', 'events.list', async ({ services, workspace, url }) =>
-    pageOf(url, await services.events.list(workspace, readQuery(url.searchParams, listParameters.events)), eventJson),
-  ),
-  route(true, 'POST', '/events', 'events.create', async ({ services, workspace, request, maxBodyBytes }) => {
-    const { text, value } = await readJson(request, maxBodyBytes)
-    const { event, created } = await services.events.create(workspace, withDataText(text, value) as EventInput)
-    return json(created ? 201 : 200, eventJson(event))
-  }),
-  route(
-    true,
-    'POST',
-    '/events/replay',
-    'events.replay',
-    async ({ services, workspace, request, url, maxBodyBytes }) => {
-      const { value } = await readJson(request, maxBodyBytes, { optional: true })
-      const dryRun = readFlag(url.searchParams, 'dry_run')
-      return json(200, await services.events.replay(workspace, value as ReplayInput, { dryRun }))
+const ofTheApi: readonly Route[] = [
+  {
+    method: 'GET',
+    path: '/',
+    operation: 'version',
+    scoped: false,
+    handle: async () => json(200, { version, message: 'Welcome to Posthorn' }),
+  },
+  {
+    method: 'GET',
+    path: '/openapi.json',
+    operation: 'openapi',
+    scoped: false,
+    async handle({ about }) {
+      const { openapi } = await import('./openapi.ts')
+      return json(200, openapi(routes, about))
     },
-  ),
-  route(true, 'GET', '/events/:id', 'events.get', async ({ services, workspace, params }) =>
-    json(200, eventJson(await services.events.get(workspace, idOf(params)))),
-  ),
-  route(true, 'POST', '/events/:id/retry', 'events.retry', async ({ services, workspace, params, url }) => {
-    const endpointId = url.searchParams.get('endpoint_id') ?? ''
-    return json(200, await services.events.retry(workspace, idOf(params), endpointId))
-  }),
-  route(true, 'GET', '/events/:id/explain', 'events.explain', async ({ services, workspace, params }) =>
-    json(200, await services.events.explain(workspace, idOf(params))),
-  ),
-  route(true, 'GET', '/attempts', 'attempts.list', async ({ services, workspace, url }) =>
-    pageOf(url, await services.attempts.list(workspace, readQuery(url.searchParams, listParameters.attempts))),
-  ),
-  route(true, 'GET', '/attempts/:id', 'attempts.get', async ({ services, workspace, params }) =>
-    json(200, await services.attempts.get(workspace, idOf(params))),
-  ),
+  },
 ]
 
-const config = [
-  route(true, 'POST', '/config/sync', 'config.sync', async ({ services, workspace, request, url, maxBodyBytes }) => {
-    const { parseDocument } = await import('./configuration-document.ts')
-    const text = await readText(request, maxBodyBytes)
-    const document = await parseDocument(text, request.headers.get('content-type'))
-    const dryRun = readFlag(url.searchParams, 'dry_run')
-    return json(200, await services.config.sync(workspace, document as ConfigDocument, { dryRun }))
-  }),
-  route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request, url }) => {
-    const asJson = prefersJson(url.searchParams, request.headers.get('accept'))
-    const { writeJson, writeYaml } = await import('./configuration-document.ts')
-    const document = await services.config.dump(workspace)
-    if (asJson) return json(200, writeJson(document))
-    return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
-  }),
+/** The whole administrative API: what it says of itself, and the operations. */
+export const routes: readonly Route[] = [
+  ...ofTheApi,
+  ...Object.entries(operations).map(([name, operation]) => routeOf(name as OperationName, operation)),
 ]
 
-const aboutTheApi = [
-  route(false, 'GET', '/', 'version', async () => json(200, { version, message: 'Welcome to Posthorn' })),
-  route(false, 'GET', '/openapi.json', 'openapi', async ({ about }) => {
-    const { openapi } = await import('./openapi.ts')
-    return json(200, openapi(routes, about))
-  }),
-]
-
-/** The whole administrative API. */
-export const routes: readonly Route[] = [...aboutTheApi, ...workspaces, ...resources, ...deliveries, ...config]
-
-function idOf(params: Call['params']): string {
-  return params['id'] ?? '' // every path that asks has it
+/** The route of an operation: reads the arguments, calls the use case, writes the answer. */
+function routeOf(name: OperationName, operation: Operation): Route {
+  const [method, path] = operation.http.split(' ') as [Method, string] // by the type of Operation
+  const scoped = path.startsWith('{P}')
+  return {
+    method,
+    path: path.replace('{P}', '').replace(/\{(\w+)\}/g, ':$1'),
+    operation: name,
+    scoped,
+    async handle(call) {
+      const useCase: Function = functionOf(call.services, name)
+      const place = [...(scoped ? [call.workspace] : []), ...(path.includes('{id}') ? [call.params['id']] : [])]
+      // The error of an unknown id comes before any error of the body.
+      if (path.includes('{id}') && operation.input) await functionOf(call.services, getOf(name))(...place)
+      return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)
+    },
+  }
 }
 
-/** A body whose `data` is its very text, which JSON values would not keep. */
-function withDataText(text: string, value: unknown): unknown {
-  const data = isPlainObject(value) && isPlainObject(value['data']) ? sliceProperty(text, 'data') : null
-  return data === null ? value : { ...(value as object), data: new JsonText(data) }
+type Noun = keyof typeof listParameters
+
+/** The arguments behind workspace and id. */
+async function readArguments(
+  { request, url, maxBodyBytes }: Call,
+  name: OperationName,
+  { list, input, query = [], options }: Operation,
+): Promise<unknown[]> {
+  const args: unknown[] = []
+  if (list) args.push(readQuery(url.searchParams, listParameters[nounOf(name) as Noun])) // lists are those of page.ts
+  if (input !== undefined) args.push(await readInput(input, request, maxBodyBytes))
+  args.push(...query.map((parameter) => url.searchParams.get(parameter) ?? ''))
+  if (options)
+    args.push(Object.fromEntries(options.map((flag) => [optionName(flag), readFlag(url.searchParams, flag)])))
+  return args
 }
 
-/** The same where `data` may be any JSON value. */
-function withAnyDataText(text: string, value: unknown): unknown {
-  const data = isPlainObject(value) && Object.hasOwn(value, 'data') ? sliceProperty(text, 'data') : null
-  return data === null ? value : { ...(value as object), data: new JsonText(data) }
+function nounOf(name: OperationName): string {
+  return name.slice(0, name.indexOf('.'))
 }
 
-/** An event whose data stands in it as it was received. */
-function eventJson({ id, event_type, data, ...rest }: StoredEvent): string {
-  const head = JSON.stringify({ id, event_type })
-  return `${head.slice(0, -1)},"data":${data},${JSON.stringify(rest).slice(1)}`
-}
-
-/** A page, in cursor mode with the addresses beside it as the client may follow them. */
-function pageOf<Row extends { readonly id: string } | object>(
-  url: URL,
-  page: PageOf<Row>,
-  rowJson: (row: Row) => string = JSON.stringify,
-): Response {
-  const data = `[${page.data.map(rowJson).join(',')}]`
-  if ('total' in page) return json(200, `{"total":${page.total},"data":${data}}`)
-  const { next, prev } = neighbours(url.pathname, url.searchParams, {
-    first: idAt(page.data, 0),
-    last: idAt(page.data, -1),
-    preceded: page.prev !== null,
-    followed: page.next !== null,
-  })
-  return json(200, `{"data":${data},"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
-}
-
-function idAt(rows: readonly object[], position: number): string | undefined {
-  return (rows.at(position) as { readonly id: string } | undefined)?.id // every row has one
+function getOf(name: OperationName): OperationName {
+  return `${nounOf(name)}.get` as OperationName // whatever has an id can be retrieved
 }

@@ -12,6 +12,10 @@ export const workspaceInput = object({
 })
 export type WorkspaceInput = Input<typeof workspaceInput>
 
+/** What makes sure of a workspace: its id, and the name that it gets where it is new. */
+export const ensureWorkspaceInput = object({ id, name: orNull(text({ max: 512 })) })
+export type EnsureWorkspaceInput = Input<typeof ensureWorkspaceInput>
+
 /** A namespace of endpoints, sources, plugins, events and attempts. */
 export interface Workspace {
   readonly id: string

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { attemptService } from './attempts.ts'
 import { type Deliver, deliverService } from './deliver.ts'
 import { endpointResources } from './endpoints.ts'
@@ -6,44 +7,54 @@ import { eventReads } from './events.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
-import type { Services } from './services.ts'
+import type { Services, StatusService, UseCases } from './services.ts'
 import { sourceService } from './sources.ts'
 
-/**
- * All use cases over one context, with the two services that the worker and the gateway share with them. What most
- * processes never do is loaded when it is first asked for.
- */
-export function composeServices(ctx: Context): { services: Services; ingest: Ingest; deliver: Deliver } {
-  const ingest = ingestService(ctx)
-  const deliver = deliverService(ctx)
-  const load = async () => (await import('./on-demand.ts')).onDemandServices(ctx, ingest, deliver)
-  let loading: ReturnType<typeof load> | undefined
-  const onDemand = () => (loading ??= load())
-  const services: Services = {
-    workspaces: {
-      list: async (...asked) => (await onDemand()).workspaces.list(...asked),
-      create: async (...asked) => (await onDemand()).workspaces.create(...asked),
-      get: async (...asked) => (await onDemand()).workspaces.get(...asked),
-      update: async (...asked) => (await onDemand()).workspaces.update(...asked),
-      delete: async (...asked) => (await onDemand()).workspaces.delete(...asked),
-    },
-    endpoints: { ...endpointResources(ctx), test: async (...asked) => (await onDemand()).test(...asked) },
+/** The use cases that most processes see. */
+function earlyServices(ctx: Context, ingest: Ingest) {
+  return {
+    workspaces: {},
+    endpoints: endpointResources(ctx),
     sources: sourceService(ctx),
     plugins: pluginService(ctx),
-    events: {
-      ...eventReads(ctx),
-      ...publishService(ctx, ingest),
-      retry: async (...asked) => (await onDemand()).retry(...asked),
-      explain: async (...asked) => (await onDemand()).explain(...asked),
-      replay: async (...asked) => (await onDemand()).replay(...asked),
-    },
+    events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
-    config: {
-      sync: async (...asked) => (await onDemand()).sync(...asked),
-      dump: async (...asked) => (await onDemand()).dump(...asked),
-    },
-    status: async () => (await onDemand()).status(),
-    health: async () => (await onDemand()).health(),
+    config: {},
+  }
+}
+
+type Early = ReturnType<typeof earlyServices>
+/** All other use cases: those that most processes never see. */
+export type LateServices = StatusService & {
+  readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
+}
+
+type Functions = Readonly<Record<string, Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>>>
+
+/**
+ * All use cases over one context, with the two services that the worker and the gateway share with them. `names` are those
+ * of the use cases, noun and verb. What most processes never do is loaded when it is first asked for.
+ */
+export function composeServices(
+  ctx: Context,
+  names: readonly string[],
+): { services: Services; ingest: Ingest; deliver: Deliver } {
+  const ingest = ingestService(ctx)
+  const deliver = deliverService(ctx)
+  const early = earlyServices(ctx, ingest) as object as Functions
+  const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, deliver))
+  const useCases: Record<string, Record<string, unknown>> = {}
+  for (const name of names) {
+    const [noun = '', verb = ''] = name.split('.')
+    const functions = (useCases[noun] ??= {})
+    functions[verb] =
+      early[noun]?.[verb] ??
+      (async (...args: unknown[]) => ((await late()) as object as Functions)[noun]![verb]!(...args))
+  }
+  const services = {
+    ...(useCases as object as UseCases), // LateServices is all that is not early
+    status: async () => (await late()).status(),
+    health: async () => (await late()).health(),
   }
   return { services, ingest, deliver }
 }

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import type { LateServices } from './compose.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
 import { explainService } from './explain.ts'
@@ -10,14 +11,15 @@ import { testDeliveryService } from './test-delivery.ts'
 import { workspaceService } from './workspaces.ts'
 
 /** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
-export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver) {
+export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): LateServices {
   return {
-    ...configurationSync(ctx),
-    ...explainService(ctx),
-    ...replayService(ctx),
-    ...retryService(ctx),
-    ...statusService(ctx),
-    ...testDeliveryService(ctx, ingest, deliver),
     workspaces: workspaceService(ctx),
+    endpoints: testDeliveryService(ctx, ingest, deliver),
+    sources: {},
+    plugins: {},
+    events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
+    attempts: {},
+    config: configurationSync(ctx),
+    ...statusService(ctx),
   }
 }

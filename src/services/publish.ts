@@ -19,7 +19,7 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
       // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
       const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await workspaces.ask(workspace)).id
       const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
-      return { event, created: kind === 'stored' }
+      return { row: event, created: kind === 'stored' }
     },
   }
 }

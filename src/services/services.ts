@@ -6,7 +6,7 @@ import type { CursorPage, ListInput, OffsetPage, TimeFilter } from '../schema/pa
 import type { Plugin, PluginInput } from '../schema/plugin.ts'
 import type { Source, SourceInput } from '../schema/source.ts'
 import type { HealthReport, StatusReport } from '../schema/status.ts'
-import type { Workspace, WorkspaceInput } from '../schema/workspace.ts'
+import type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from '../schema/workspace.ts'
 
 export type PageOf<Row> = OffsetPage<Row> | CursorPage<Row>
 
@@ -47,6 +47,11 @@ export interface ResourceService<Row, Input, Query extends ListInput> {
 export interface WorkspaceService {
   list(query?: NamedListInput): Promise<PageOf<Workspace>>
   create(input: WorkspaceInput): Promise<Workspace>
+  /**
+   * Creates the workspace with this id, or answers the one that is there, as it is. Of many callers at once one creates it.
+   * @throws PosthornError validation, unique_violation (another workspace has the name)
+   */
+  ensure(input: EnsureWorkspaceInput): Promise<Workspace>
   get(id: string): Promise<Workspace>
   update(id: string, input: Partial<WorkspaceInput>): Promise<Workspace>
   delete(id: string): Promise<void>
@@ -81,11 +86,17 @@ export interface Explanation {
   readonly next_due_at: number | null
 }
 
+/** A row, and whether the call made it: false where the row was there already. */
+export interface Created<Row> {
+  readonly row: Row
+  readonly created: boolean
+}
+
 export interface EventService {
   list(workspace: string, query?: EventListInput): Promise<PageOf<StoredEvent>>
   get(workspace: string, id: string): Promise<StoredEvent>
-  /** `created` is false when the `unique_id` was seen before: then `event` is the stored one. */
-  create(workspace: string, input: EventInput): Promise<{ readonly event: StoredEvent; readonly created: boolean }>
+  /** `created` is false when the `unique_id` was seen before: then `row` is the stored event. */
+  create(workspace: string, input: EventInput): Promise<Created<StoredEvent>>
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   explain(workspace: string, id: string): Promise<readonly Explanation[]>
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
@@ -107,15 +118,25 @@ export interface EndpointService extends ResourceService<Endpoint, EndpointInput
   test(workspace: string, id: string, input?: { event_type?: string; data?: unknown }): Promise<Attempt>
 }
 
-/** All use cases. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
-export interface Services {
-  readonly workspaces: WorkspaceService
+/** The workspace functions, where `ensure` tells whether it created the workspace. */
+export interface WorkspaceUseCases extends Omit<WorkspaceService, 'ensure'> {
+  ensure(input: EnsureWorkspaceInput): Promise<Created<Workspace>>
+}
+
+/** The use cases that are operations. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
+export interface UseCases {
+  readonly workspaces: WorkspaceUseCases
   readonly endpoints: EndpointService
   readonly sources: ResourceService<Source, SourceInput, OwnedListInput>
   readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput>
   readonly events: EventService
   readonly attempts: AttemptService
   readonly config: ConfigService
+}
+
+export interface StatusService {
   status(): Promise<StatusReport>
   health(): Promise<HealthReport>
 }
+
+export interface Services extends UseCases, StatusService {}

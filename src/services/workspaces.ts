@@ -6,12 +6,14 @@ import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Workspace, workspaceInput } from '../schema/workspace.ts'
+import { createWorkspace } from './create-workspace.ts'
+import { ensureWorkspace } from './ensure-workspace.ts'
 import { type Asked, listPage } from './listing.ts'
-import type { WorkspaceService } from './services.ts'
+import type { WorkspaceUseCases } from './services.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './resolve-workspace.ts'
 
-export function workspaceService(ctx: Context): WorkspaceService {
+export function workspaceService(ctx: Context): WorkspaceUseCases {
   const { workspaces } = ctx.storage
 
   async function get(id: string) {
@@ -33,16 +35,8 @@ export function workspaceService(ctx: Context): WorkspaceService {
       return await listPage<Workspace>('/workspaces', listParameters.workspaces, query, pageOf)
     },
 
-    async create(input) {
-      const { id, created_at: _created, updated_at: _updated, ...fields } = parse(workspaceInput, input)
-      await writableWorkspace(ctx, defaultWorkspace)
-      const now = ctx.clock.now()
-      const row: Workspace = { id: id ?? ctx.newId(), ...fields, created_at: now, updated_at: now }
-      const outcome = await workspaces.insert(row)
-      if (outcome === 'written') return row
-      if (outcome === 'missing') throw new PosthornError('internal', 'the storage refused the workspace')
-      throw violationError(outcome)
-    },
+    create: (input) => createWorkspace(ctx, input),
+    ensure: (input) => ensureWorkspace(ctx, input),
 
     async get(id) {
       if (id !== defaultWorkspace) return (await get(id)).row

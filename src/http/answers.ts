@@ -1,0 +1,54 @@
+import { neighbours } from '../core/cursor.ts'
+import type { Operation } from '../operations/operation.ts'
+import type { ConfigDocument } from '../schema/config.ts'
+import type { StoredEvent } from '../schema/event.ts'
+import type { Created, PageOf } from '../services/services.ts'
+import { prefersJson } from './accept.ts'
+import { json } from './respond.ts'
+
+type Asked = { readonly request: Request; readonly url: URL }
+
+/** The response of an operation whose use case answered this. */
+export async function answerOf({ answers, list }: Operation, answer: unknown, asked: Asked): Promise<Response> {
+  if (answers[204] !== undefined) return new Response(null, { status: 204 })
+  const schema = answers[200] ?? answers[201]
+  const rowJson: (row: unknown) => string = schema === 'Event' ? eventJson : JSON.stringify
+  if (list) return pageOf(asked.url, answer as PageOf<object>, rowJson)
+  if (schema === 'ConfigDocument') return await documentAnswer(answer as ConfigDocument, asked)
+  if (answers[201] === undefined) return json(200, rowJson(answer))
+  if (answers[200] === undefined) return json(201, answer)
+  const { row, created } = answer as Created<unknown>
+  return json(created ? 201 : 200, rowJson(row))
+}
+
+/** A document in the form that the request asks for. */
+async function documentAnswer(document: ConfigDocument, { request, url }: Asked): Promise<Response> {
+  const asJson = prefersJson(url.searchParams, request.headers.get('accept'))
+  const { writeJson, writeYaml } = await import('./configuration-document.ts')
+  if (asJson) return json(200, writeJson(document))
+  return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
+}
+
+/** An event whose data stands in it as it was received. */
+function eventJson(event: unknown): string {
+  const { id, event_type, data, ...rest } = event as StoredEvent // by the schema of the operation
+  const head = JSON.stringify({ id, event_type })
+  return `${head.slice(0, -1)},"data":${data},${JSON.stringify(rest).slice(1)}`
+}
+
+/** A page, in cursor mode with the addresses beside it as the client may follow them. */
+function pageOf(url: URL, page: PageOf<object>, rowJson: (row: unknown) => string): Response {
+  const data = `[${page.data.map(rowJson).join(',')}]`
+  if ('total' in page) return json(200, `{"total":${page.total},"data":${data}}`)
+  const { next, prev } = neighbours(url.pathname, url.searchParams, {
+    first: idAt(page.data, 0),
+    last: idAt(page.data, -1),
+    preceded: page.prev !== null,
+    followed: page.next !== null,
+  })
+  return json(200, `{"data":${data},"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
+}
+
+function idAt(rows: readonly object[], position: number): string | undefined {
+  return (rows.at(position) as { readonly id: string } | undefined)?.id // every row has one
+}

@@ -1,0 +1,37 @@
+import { sliceProperty } from '../core/json-slice.ts'
+import { isPlainObject } from '../schema/fields.ts'
+import { JsonText } from '../schema/json-text.ts'
+import { readJson, readText } from './read.ts'
+
+type Read = (request: Request, maxBytes: number) => Promise<unknown>
+
+/** Inputs that are more than a JSON body, by schema. */
+const inputs: Readonly<Record<string, Read>> = {
+  async EventInput(request, maxBytes) {
+    const { text, value } = await readJson(request, maxBytes)
+    return withDataText(text, value, isPlainObject)
+  },
+  async TestInput(request, maxBytes) {
+    const { text, value } = await readJson(request, maxBytes, { optional: true })
+    return withDataText(text, value, (data) => data !== undefined)
+  },
+  async ReplayInput(request, maxBytes) {
+    return (await readJson(request, maxBytes, { optional: true })).value
+  },
+  async ConfigDocument(request, maxBytes) {
+    const { parseDocument } = await import('./configuration-document.ts')
+    return await parseDocument(await readText(request, maxBytes), request.headers.get('content-type'))
+  },
+}
+
+/** The input of an operation from the body of a request; the use case validates it. */
+export async function readInput(schema: string, request: Request, maxBytes: number): Promise<unknown> {
+  const read = inputs[schema]
+  return read === undefined ? (await readJson(request, maxBytes)).value : await read(request, maxBytes)
+}
+
+/** A body whose `data` is its very text, which JSON values would not keep. */
+function withDataText(text: string, value: unknown, isData: (data: unknown) => boolean): unknown {
+  const data = isPlainObject(value) && isData(value['data']) ? sliceProperty(text, 'data') : null
+  return data === null ? value : { ...(value as object), data: new JsonText(data) }
+}
