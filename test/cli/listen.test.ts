@@ -7,33 +7,42 @@ import { hooks } from '../support/hooks.ts'
 const slow = { timeout: 60_000 }
 
 onEveryServer((engine) => {
-  test('listen forwards new events that are wanted, signed, with their bytes, and leaves nothing behind', slow, async () => {
-    const receiver = await hooks()
-    const { admin, gateway } = await server(engine())
-    const body = JSON.stringify({ config: { http: { path: '/listen' } } })
-    await fetch(`${admin}/sources`, { method: 'POST', body })
-    const env = { POSTHORN_URL: admin }
-    const before = (await posthorn(['dump'], { env })).out
-    await posthorn(['events', 'send', 'order.old'], { env })
+  test(
+    'listen forwards new events that are wanted, signed, with their bytes, and leaves nothing behind',
+    slow,
+    async () => {
+      const receiver = await hooks()
+      const { admin, gateway } = await server(engine())
+      const body = JSON.stringify({ config: { http: { path: '/listen' } } })
+      await fetch(`${admin}/sources`, { method: 'POST', body })
+      const env = { POSTHORN_URL: admin }
+      const before = (await posthorn(['dump'], { env })).out
+      await posthorn(['events', 'send', 'order.old'], { env })
 
-    const listening = running(['listen', '--forward-to', receiver.url, '--events', 'order.*'], { env })
-    const secret = /whsec_\S+/.exec(await listening.says(/^Signed with/))![0]
-    await posthorn(['events', 'send', 'parcel.sent'], { env })
-    // Data that is no object, as only the gateway takes it.
-    await fetch(`${gateway}/listen`, { method: 'POST', body: '{"event_type":"order.list","data":[12345678901234567890, 1]}' })
-    await posthorn(['events', 'send', 'order.paid', '{"b":1.50,"a":"Genève"}'], { env })
-    await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(2)
-    expect(receiver.received.map(({ headers, body }) => [headers['webhook-event-type'], body])).toEqual([
-      ['order.list', '[12345678901234567890, 1]'],
-      ['order.paid', '{"b":1.50,"a":"Genève"}'],
-    ])
-    for (const received of receiver.received) await verifyWebhook(received, secret)
-    const { id } = JSON.parse((await posthorn(['events', 'send', 'order.last', '--json'], { env })).out) as { id: string }
-    await expect.poll(() => receiver.received.at(-1)?.headers['webhook-id'], { timeout: 20_000 }).toBe(id)
+      const listening = running(['listen', '--forward-to', receiver.url, '--events', 'order.*'], { env })
+      const secret = /whsec_\S+/.exec(await listening.says(/^Signed with/))![0]
+      await posthorn(['events', 'send', 'parcel.sent'], { env })
+      // Data that is no object, as only the gateway takes it.
+      await fetch(`${gateway}/listen`, {
+        method: 'POST',
+        body: '{"event_type":"order.list","data":[12345678901234567890, 1]}',
+      })
+      await posthorn(['events', 'send', 'order.paid', '{"b":1.50,"a":"Genève"}'], { env })
+      await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(2)
+      expect(receiver.received.map(({ headers, body }) => [headers['webhook-event-type'], body])).toEqual([
+        ['order.list', '[12345678901234567890, 1]'],
+        ['order.paid', '{"b":1.50,"a":"Genève"}'],
+      ])
+      for (const received of receiver.received) await verifyWebhook(received, secret)
+      const { id } = JSON.parse((await posthorn(['events', 'send', 'order.last', '--json'], { env })).out) as {
+        id: string
+      }
+      await expect.poll(() => receiver.received.at(-1)?.headers['webhook-id'], { timeout: 20_000 }).toBe(id)
 
-    await listening.kill()
-    expect((await posthorn(['dump'], { env })).out).toBe(before)
-  })
+      await listening.kill()
+      expect((await posthorn(['dump'], { env })).out).toBe(before)
+    },
+  )
 })
 
 test('listen outlives a restart of the local server, and one of the server', slow, async () => {

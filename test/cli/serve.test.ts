@@ -12,7 +12,13 @@ const ports = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0' }
 
 describe('settings', () => {
   test('all that are wrong are told at once, and nothing starts', slow, async () => {
-    const env = { HOST: '0.0.0.0', POSTHORN_ROLE: 'api', PORT_ADMIN: 'x', POSTHORN_CONCURENCY: '5', DATABASE_URL: 'mysql://x' }
+    const env = {
+      HOST: '0.0.0.0',
+      POSTHORN_ROLE: 'api',
+      PORT_ADMIN: 'x',
+      POSTHORN_CONCURENCY: '5',
+      DATABASE_URL: 'mysql://x',
+    }
     const { code, out, err } = await posthorn(['serve'], { env })
     expect([code, out, err.trim().split('\n')]).toEqual([
       2,
@@ -47,7 +53,7 @@ describe('settings', () => {
     const cwd = folder()
     writeFileSync(join(cwd, 'posthorn.config.ts'), 'const role: string = "nobody"\nexport default { role }\n')
     const { code, err } = await posthorn(['serve'], { cwd })
-    const strips = process.features.typescript === 'strip'
+    const strips = (process.features as { typescript?: unknown }).typescript === 'strip' // Node 22 has it
     expect([code, err]).toEqual([
       2,
       strips
@@ -69,7 +75,11 @@ describe('settings', () => {
   })
 
   test('variables that Kubernetes adds for a service of the name posthorn are let stand', slow, async () => {
-    const own = { POSTHORN_SERVICE_HOST: '10.0.0.1', POSTHORN_PORT: 'tcp://10.0.0.1:9601', POSTHORN_PORT_9601_TCP_ADDR: 'x' }
+    const own = {
+      POSTHORN_SERVICE_HOST: '10.0.0.1',
+      POSTHORN_PORT: 'tcp://10.0.0.1:9601',
+      POSTHORN_PORT_9601_TCP_ADDR: 'x',
+    }
     await server(own)
   })
 

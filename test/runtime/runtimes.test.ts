@@ -52,9 +52,7 @@ async function useOwnServer(runtime: string, env: Readonly<Record<string, string
 }
 
 describe('in memory', () => {
-  test.each(Object.keys(runtimes))('posthorn serve works on %s, and stops cleanly', (runtime) =>
-    useOwnServer(runtime),
-  )
+  test.each(Object.keys(runtimes))('posthorn serve works on %s, and stops cleanly', (runtime) => useOwnServer(runtime))
 })
 
 describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
