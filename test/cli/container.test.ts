@@ -37,7 +37,9 @@ describe('what the files say', () => {
       if (/^\s*(#.*)?$/.test(line)) return []
       return spoilt
         .map((spoil) => spoil(line))
-        .filter((wrong) => wrong !== line && wrongFiles({ ...files, [name]: lines.with(i, wrong).join('\n') }).length === 0)
+        .filter(
+          (wrong) => wrong !== line && wrongFiles({ ...files, [name]: lines.with(i, wrong).join('\n') }).length === 0,
+        )
         .map((wrong) => `${i + 1}: ${line} -> ${wrong}`)
     })
     expect(unnoticed).toEqual([])
