@@ -18,5 +18,5 @@ export function settingsTable(): string {
 function defaultOf(value: unknown): string {
   if (value === undefined) return ''
   if (Array.isArray(value)) return value.length === 0 ? 'none' : `\`${value.join(',')}\``
-  return `\`${String(value)}\``
+  return `\`${typeof value === 'string' ? value : JSON.stringify(value)}\``
 }
