@@ -153,7 +153,7 @@ export type Settings = { readonly [Name in keyof Table]: ValueOf<Table[Name]> }
 export type SettingName = keyof Table
 
 /** Variables of other commands, which `serve` lets stand. */
-export const clientVariables = {
+const clientVariables = {
   POSTHORN_URL: 'the url of the administrative API, for commands that ask it',
   POSTHORN_TOKEN: 'its token, for commands that ask it',
   POSTHORN_WORKSPACE: 'the workspace, for commands that ask it',

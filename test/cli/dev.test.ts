@@ -9,9 +9,8 @@ test('dev shows a first delivery by itself, and those of events that are sent to
   const admin = (await dev.says(/^admin /)).split(/ +/)[1]!
   const gateway = (await dev.says(/^gateway /)).split(/ +/)[1]!
   expect(await dev.says(/posthorn\.hello/)).toMatch(/^\d\d:\d\d:\d\d {2}posthorn\.hello {2}signature holds$/)
-  const curl = await dev.says(/curl/)
-  const body = /-d '(.*)'$/.exec(curl)![1]!
-  expect(curl).toContain(gateway)
+  expect(await dev.says(/curl/)).toBe(`  curl ${gateway} \\`)
+  const body = /-d '(.*)'$/.exec(await dev.says(/^ +-d /))![1]!
   expect((await fetch(gateway, { method: 'POST', body })).status).toBe(200)
   await dev.says(/order\.paid {2}signature holds/)
   expect((await posthorn(['events', 'send', 'parcel.sent', '--url', admin])).code).toBe(0)

@@ -38,7 +38,7 @@ test.each([
     0,
     'The signature holds.',
   ],
-  ['another body', recorded(body).replace('7', '8'), [], 1, wrongKey],
+  ['another body', recorded(body).replace('"order": 7', '"order": 8'), [], 1, wrongKey],
   [
     'a line end at the end',
     `${recorded(body)}\n`,

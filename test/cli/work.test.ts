@@ -39,7 +39,7 @@ onEveryServer((engine) => {
     expect(JSON.parse(counted.out)).toEqual({ dry_run: true, matched: 1, created: 0 })
     expect(receiver.received).toHaveLength(1)
     const replayed = await posthorn(['replay', '--endpoint', endpointId], { env })
-    expect(replayed.out).toBe('1 deliveries are made once more.\n')
+    expect(replayed.out).toBe('Deliveries made once more: 1.\n')
     await deliveries.says(/"SUCCESSFUL"/)
 
     const retried = await posthorn(['deliveries', 'retry', failed.id, '--json'], { env })

@@ -104,3 +104,14 @@ test.each(['Node 20', 'Node 22', 'Node 24'])('%s may require it', async (runtime
   const running = program(runtimes[runtime]![0]!, ['--input-type=commonjs', '-e', script], { cwd: project.folder })
   expect(await running.ended()).toContain('function function')
 })
+
+test('npx posthorn of the installed package works, and a first event is delivered', async () => {
+  const npx = (...words: string[]) => program('npx', ['--no-install', 'posthorn', ...words], { cwd: project.folder })
+  // What goes on is started without npx, which does not pass a signal on to it.
+  const dev = program('node_modules/.bin/posthorn', ['dev', '--port', '0', '--json'], { cwd: project.folder })
+  onTestFinished(() => dev.kill())
+  expect(JSON.parse(await dev.says(/posthorn\.hello/))).toMatchObject({ signed: true })
+  const { status } = JSON.parse(await dev.says(/"admin"/)) as { status: string }
+  expect(await npx('status', '--url', status, '--live').ended()).toBe('UP')
+  expect(await dev.stop()).toBe(0)
+})

@@ -10,12 +10,13 @@ export const backlogCheck: Check = async ({ engine, storage }) => {
   if (queue === undefined) return []
   const now = await storage.time()
   const { size, oldestDueAt } = await queue.stats(now)
+  const waiting = size === 1 ? '1 job waits' : `${size} jobs wait`
   const late = oldestDueAt === null ? 0 : now - oldestDueAt
-  if (late <= mostMs) return [ok('backlog', `${size} jobs wait, none of them for long.`)]
+  if (late <= mostMs) return [ok('backlog', `${waiting}, nothing of it for long.`)]
   return [
     problem(
       'backlog',
-      `${size} jobs wait, and the oldest is due for ${spanText(late)}.`,
+      `${waiting}, the oldest due for ${spanText(late)}.`,
       'Start workers (posthorn serve --role worker), or more of them; posthorn deliveries tail shows slow endpoints.',
     ),
   ]

@@ -94,7 +94,8 @@ function introduce({ line, paint }: Terminal, { admin, gateway }: { admin: strin
   line(`gateway  ${gateway}${path}`)
   line('Every event goes to a receiver in this terminal. Send one from another:')
   line()
-  line(`  curl ${gateway}${path} -d '{"event_type":"order.paid","data":{"order":7}}'`)
+  line(`  curl ${gateway}${path} \\`)
+  line(`    -d '{"event_type":"order.paid","data":{"order":7}}'`)
   line()
 }
 

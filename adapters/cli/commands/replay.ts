@@ -50,8 +50,8 @@ export function replayCommand({ terminal, env }: Surroundings): Command {
         if (after !== null) terminal.note(`${total.matched} deliveries so far ...`)
       } while (after !== null)
       if (json) terminal.json({ dry_run: dryRun, ...total })
-      else if (dryRun) terminal.line(`${total.matched} deliveries would be made once more.`)
-      else terminal.line(`${total.created} deliveries are made once more.`)
+      else if (dryRun) terminal.line(`Deliveries that would be made once more: ${total.matched}.`)
+      else terminal.line(`Deliveries made once more: ${total.created}.`)
     })
 }
 

@@ -7,7 +7,7 @@ import { adminOf, type AdminOptions, withAdminOptions } from '../admin.ts'
 import { command, type Surroundings } from '../command.ts'
 import type { RowChange } from '../difference.ts'
 import { UsageError } from '../failure.ts'
-import { cut, type Style, type Terminal } from '../terminal.ts'
+import { cut, type Style, type Terminal, wrapped } from '../terminal.ts'
 
 interface Given extends AdminOptions {
   readonly dryRun?: boolean
@@ -84,6 +84,6 @@ function show(terminal: Terminal, report: SyncReport, changes: readonly RowChang
     )
   }
   for (const warning of report.warnings ?? []) {
-    terminal.line(terminal.paint('yellow', `warning: ${cut(warning, 512)}`))
+    terminal.line(terminal.paint('yellow', wrapped(`warning: ${cut(warning, 512)}`, terminal.columns)))
   }
 }
