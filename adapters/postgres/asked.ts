@@ -43,7 +43,7 @@ export interface Choice {
 export function asked(
   { limit, free, cap, busy, leaveOut, leaseMs, now }: ClaimOptions,
   claims: readonly Claim[],
-  { met, isWide }: { met: number; isWide: boolean },
+  { token, met, isWide }: { token: string; met: number; isWide: boolean },
 ): Round {
   const used = counted(busy.workspaces, claims, 'workspace')
   const closed = [...leaveOut]
@@ -60,7 +60,7 @@ export function asked(
     cap,
     leaseMs,
     now,
-    token: crypto.randomUUID(),
+    token,
     used,
     workspaces: json(Object.fromEntries([...used].filter(([, slots]) => slots > 0))),
     groups: json(Object.fromEntries(partly)),

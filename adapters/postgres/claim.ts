@@ -1,4 +1,5 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
+import { LostLeases } from '../../src/core/lost-leases.ts'
 import { mostFor } from '../../src/core/share.ts'
 import { alone } from './alone.ts'
 import { asked, type Choice, type Round } from './asked.ts'
@@ -6,6 +7,7 @@ import type { Row } from './clients.ts'
 import { type Database, number, numberOrNull } from './database.ts'
 import { inTurns } from './in-turns.ts'
 import { hintsRead, moved } from './moved.ts'
+import { giveBackLost } from './release.ts'
 import { type Sql, sql } from './sql.ts'
 
 // How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
@@ -23,6 +25,12 @@ import { type Sql, sql } from './sql.ts'
 
 /** A claim runs so many statements at most, where what the first one looked at did not suffice. */
 const maxRounds = 3
+/**
+ * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any
+ * other statement, since the server may be slow rather than silent.
+ */
+const answerMs = 5_000
+const giveBackEveryMs = 500
 /** After so many claims that met one and the same workspace, the next one expects that workspace alone. */
 const sameBefore = 4
 
@@ -31,6 +39,8 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   let met = 1
   let last: string | null = null
   let same = 0
+  const lost = new LostLeases(giveBackEveryMs)
+  let isSlow = false
 
   /** Notes how many workspaces had jobs, for the next claim to know how far to look. */
   function note(count: number, claims: readonly Claim[]): void {
@@ -40,10 +50,10 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     last = workspace
   }
 
-  return async (options) => {
+  async function claimed(options: ClaimOptions, token: string): Promise<readonly Claim[]> {
     const claims: Claim[] = []
     const take = async (round: Round, choice: Choice) => {
-      const rows = await db.run(statement(db, round, choice))
+      const rows = await db.run(statement(db, round, choice), isSlow ? {} : { answerMs })
       const taken = rows.filter((row) => row['id'] !== null).map((row) => claimOf(row, round.token))
       claims.push(...byLevel(taken, round.used))
       const row = rows[0]! // there is one at least
@@ -51,19 +61,34 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     }
 
     if (last !== null && same >= sameBefore) {
-      const round = asked(options, claims, { met: 1, isWide: true })
+      const round = asked(options, claims, { token, met: 1, isWide: true })
       const answer = await take(round, alone(db, round, last))
       if (answer.met > 1) same = 0
       else if (answer.taken.length >= answer.planned) return claims
     }
     for (let i = 0; i < maxRounds && claims.length < options.limit; i++) {
-      const round = asked(options, claims, { met, isWide: i > 0 })
+      const round = asked(options, claims, { token, met, isWide: i > 0 })
       const { taken, planned, met: count, until } = await take(round, inTurns(db, round))
       if (i === 0) note(count, taken)
       const isWhole = until === null || planned === round.limit || until >= mostFor(round.free - planned)
       if (isWhole && taken.length === planned) break
     }
     return claims
+  }
+
+  return async (options) => {
+    const { now, leaseMs } = options
+    for (const lease of lost.due(now)) await giveBackLost(db, lease)
+    const token = crypto.randomUUID()
+    try {
+      const claims = await claimed(options, token)
+      isSlow = false
+      return claims
+    } catch (cause) {
+      isSlow = true
+      lost.add({ token, until: now + leaseMs })
+      throw cause
+    }
   }
 }
 

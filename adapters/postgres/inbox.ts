@@ -1,4 +1,5 @@
 import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import { LostLeases } from '../../src/core/lost-leases.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number } from './database.ts'
 import { isRefusal } from './errors.ts'
@@ -6,6 +7,9 @@ import { storable } from './rows.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
 import type { Notify } from './notify.ts'
+
+/** No index finds messages by their holder, so these are looked for seldom. */
+const giveBackEveryMs = 5_000
 
 /** The inbox in a schema. A held message keeps its place in the order, so a take passes over those that are held. */
 export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): Inbox {
@@ -17,6 +21,7 @@ export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): In
     order by m.id for update of m`
   /** The workspace that the last take ended with. */
   let last = ''
+  const lost = new LostLeases(giveBackEveryMs)
   /**
    * The parts of a recursive query that steps through workspaces by the index, however many messages each has: in the order
    * of their ids, beginning after one of them, until as many have a message to take.
@@ -74,6 +79,12 @@ export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): In
     },
 
     async take({ limit, maxBytes, leaseMs, now }) {
+      for (const { token, until } of lost.due(now)) {
+        await run(sql`
+          update ${t.messages} set held_until = 0, tries = tries - 1
+          where held_until = ${until}::bigint and token = ${token}::text`)
+      }
+      const token = crypto.randomUUID()
       const rows = await run(sql`
         with recursive walk as (
           ${workspaces(last, limit, now)}
@@ -99,11 +110,14 @@ export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): In
         ),
         taken as (
           update ${t.messages} m
-          set held_until = ${now + leaseMs}::bigint, token = (select gen_random_uuid()::text), tries = m.tries + 1
+          set held_until = ${now + leaseMs}::bigint, token = ${token}::text, tries = m.tries + 1
           where m.id = any(array(select id from chosen))
           returning m.*
         )
-        select t.* from taken t join chosen c on c.id = t.id order by c.place`)
+        select t.* from taken t join chosen c on c.id = t.id order by c.place`).catch((cause: unknown) => {
+        lost.add({ token, until: now + leaseMs })
+        throw cause
+      })
       const taken = rows.map(takenOf)
       last = taken.at(-1)?.workspaceId ?? last
       return taken

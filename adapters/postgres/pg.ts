@@ -3,6 +3,7 @@ import { lateError, sqlState } from './errors.ts'
 import { cancelPg } from './pg-cancel.ts'
 import { checkOut } from './pg-check-out.ts'
 import { pgListen } from './pg-listen.ts'
+import { type SilenceWatch, silenceWatch } from './silence.ts'
 import { defaultTimeoutMs, quietly, settled } from './timers.ts'
 
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
@@ -28,8 +29,9 @@ export function pgClient(client: PgClient): PostgresClient {
  */
 export function pgPool(pool: PgPool): PostgresClient {
   const max = (pool as { options?: { max?: number } }).options?.max ?? Infinity
+  const watch = silenceWatch((ms) => Promise.all(Array.from({ length: pool.idleCount }, () => prove(pool, ms))))
   return {
-    query: (text, values, options = {}) => onPool(pool, { text, values, name: options.name }, options),
+    query: (text, values, options = {}) => onPool(pool, { text, values, name: options.name }, options, watch),
     stats: () => ({ total: pool.totalCount, active: pool.totalCount - pool.idleCount }),
     // A pool of one connection has none to spare for listening.
     ...(max > 1 && { listen: (...asked) => pgListen(pool, ...asked) }),
@@ -51,21 +53,29 @@ async function onPool(
   pool: PgPool,
   statement: Statement,
   { timeoutMs = defaultTimeoutMs, answerMs = timeoutMs, isolation }: QueryOptions,
+  watch: SilenceWatch,
 ): Promise<{ rows: Row[] }> {
   const began = performance.now()
   const { client, giveBack } = await checkOut(pool, timeoutMs)
+  const left = Math.max(timeoutMs - (performance.now() - began), 0)
+  const answered = watch()
   let isGivenUp = false
   const running = isolation === undefined ? ask(client, statement) : isolated(client, isolation, statement)
   running.then(
     () => isGivenUp || giveBack(true),
     (error: unknown) => isGivenUp || giveBack(isOfStatement(error)),
   )
-  const left = Math.max(timeoutMs - (performance.now() - began), 0)
   return await unlessLate(running, Math.min(answerMs, left), async () => {
     isGivenUp = true
     void endOnServer(client, running).then(giveBack)
     return Promise.resolve()
-  })
+  }).finally(answered)
+}
+
+/** Asks a client of the pool for an answer, and closes it when it is silent. */
+async function prove(pool: PgPool, withinMs: number): Promise<void> {
+  const { client, giveBack } = await checkOut(pool, withinMs)
+  giveBack(await quietly(ask(client, { text: 'select 1', values: [], name: undefined }), withinMs))
 }
 
 /** Runs a statement in a transaction of its own, of this isolation. */

@@ -1,5 +1,7 @@
 import type { PostgresClient, PostgresJs, QueryOptions, Row } from './clients.ts'
 import { lateError } from './errors.ts'
+import { type Connections, connections, type Pending, type Sending } from './postgres-js-connections.ts'
+import { type SilenceWatch, silenceWatch } from './silence.ts'
 import type { Value } from './sql.ts'
 import { defaultTimeoutMs, settled } from './timers.ts'
 
@@ -10,23 +12,29 @@ const endsWithinMs = 3_000
 const activeWithinMs = 60_000
 const lookEveryMs = 50
 
-/** A connection of postgres.js, as it is told to `onexecute`. */
-interface Connection {
-  terminate?(): void
+/** An instance or a transaction, and the connections of the instance. */
+interface Asked {
+  readonly instance: PostgresJs
+  readonly known: Connections
+  readonly watch: SilenceWatch
 }
-type Pending = PromiseLike<unknown[]> & { readonly active?: boolean; cancel?(): unknown }
 
 /**
  * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
  * closed: postgres.js would send further statements on it.
  */
 export function postgresJs(instance: PostgresJs): PostgresClient {
+  const known = connections()
+  const proveIdle = (ms: number) => Promise.all(Array.from({ length: known.idle() }, () => prove(instance, known, ms)))
+  // Inside a transaction nothing is asked but what the host asks.
+  const watch: SilenceWatch = isTransaction(instance) ? () => () => {} : silenceWatch(proveIdle)
+  const here: Asked = { instance, known, watch }
   return {
     query: (text, values, { isolation, ...options } = {}) => {
       const isOwn = isolation === undefined || instance.reserve === undefined
       return isOwn
-        ? ask(instance, text, values, options)
-        : isolated(instance, isolation, (tx) => ask(tx, text, values, options))
+        ? ask(here, text, values, options)
+        : isolated(instance, isolation, (tx) => ask({ ...here, instance: tx }, text, values, options))
     },
     ...(typeof instance.listen === 'function' && { listen: listener(instance) }),
   }
@@ -55,31 +63,31 @@ async function isolated<Answer>(
 }
 
 function ask(
-  instance: PostgresJs,
+  { instance, known, watch }: Asked,
   text: string,
   values: Value[],
   { name, timeoutMs = defaultTimeoutMs, answerMs = timeoutMs }: QueryOptions,
 ): Promise<{ rows: Row[] }> {
   return new Promise((resolve, reject) => {
     let answerTimer: ReturnType<typeof setTimeout> | undefined
-    let connection: Connection | undefined
-    const options = {
+    let answered = (): void => {}
+    const { pending, sending } = known.send(instance, text, values.map(withoutArray), {
       prepare: name !== undefined,
-      onexecute(by: Connection) {
-        connection = by
-        answerTimer ??= setTimeout(giveUp, answerMs)
-        return true // the connection takes further statements
+      takesMore: true,
+      sent() {
+        answerTimer = setTimeout(giveUp, answerMs)
+        answered = watch()
       },
-    }
-    const pending: Pending = instance.unsafe(text, values.map(withoutArray) as never[], options)
+    })
     const timer = setTimeout(giveUp, timeoutMs)
     const done = (): void => {
       clearTimeout(timer)
       clearTimeout(answerTimer)
+      answered()
     }
     function giveUp(): void {
       done()
-      void cancel(pending, () => connection).then(() => reject(lateError()))
+      void cancel(pending, sending).then(() => reject(lateError()))
       if (!isTransaction(instance)) reject(lateError())
     }
     pending.then(
@@ -93,6 +101,18 @@ function ask(
       },
     )
   })
+}
+
+/** An idle connection begins with a statement within this time. */
+const beginsWithinMs = 100
+
+/** Asks an idle connection for an answer, and closes it when it is silent. */
+async function prove(instance: PostgresJs, known: Connections, withinMs: number): Promise<void> {
+  const { pending, sending } = known.send(instance, 'select 1', [], { prepare: false, takesMore: false })
+  if (await settled(pending, beginsWithinMs)) return
+  // Where no connection was idle, it waits for a new one, or behind a statement of the host.
+  const wasIdle = pending.active === true
+  if (!(await settled(pending, withinMs - beginsWithinMs)) && wasIdle) sending.connection()?.terminate?.()
 }
 
 /**
@@ -109,14 +129,14 @@ export function isTransaction(instance: object): boolean {
   return 'savepoint' in instance
 }
 
-async function cancel(pending: Pending, connection: () => Connection | undefined): Promise<void> {
+async function cancel(pending: Pending, sending: Sending): Promise<void> {
   // Not before it is the one that the server works on: postgres.js would take the answer to it for that of the next one.
   for (let waited = 0; pending.active === false && waited < activeWithinMs; waited += lookEveryMs) {
     if (await settled(pending, lookEveryMs)) return
   }
   if (pending.active === false) return
   void Promise.resolve(pending.cancel?.()).catch(() => {}) // what it was to end is looked at instead
-  if (!(await settled(pending, endsWithinMs))) connection()?.terminate?.()
+  if (!(await settled(pending, endsWithinMs))) sending.connection()?.terminate?.()
 }
 
 /** How long a line has to say that it listens no more. */

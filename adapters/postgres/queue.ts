@@ -1,7 +1,8 @@
-import type { Claim, Queue } from '../../src/contracts/queue.ts'
+import type { Queue } from '../../src/contracts/queue.ts'
 import { claimer } from './claim.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
 import { repairer } from './lines.ts'
+import { lockedHolds, release } from './release.ts'
 import { type Sql, sql } from './sql.ts'
 import type { Ear } from './ear.ts'
 import type { Notify } from './notify.ts'
@@ -51,15 +52,7 @@ export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Qu
 
     async release(claims) {
       if (claims.length === 0) return
-      await run(sql`
-        with mine as (${lockedHolds(db, claims)}),
-        released as (
-          update ${t.jobs} j set held_until = 0, token = null from mine where j.id = mine.id
-          returning j.group_id, j.due_at
-        )
-        insert into ${t.hints} (group_id, workspace, due_at)
-        select group_id, (select workspace from ${t.groups} g where g.id = r.group_id), min(due_at)
-        from released r group by group_id`)
+      await release(db, lockedHolds(db, claims))
       await notify('jobs')
     },
 
@@ -127,14 +120,4 @@ export function added({ t }: Database, jobs: Sql, hints: Sql): Sql {
     hinted as (
       insert into ${t.hints} (group_id, workspace, due_at) ${hints}
     )`
-}
-
-/** The jobs that are held with these tokens, locked in the order of ids, so that no two batches lock each other out. */
-export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
-  return sql`
-    select j.id from ${t.jobs} j
-    join jsonb_to_recordset(${json(claims.map(({ id, token }) => ({ id, token })))}::text::jsonb)
-      as c (id text collate "C", token text) on c.id = j.id and c.token = j.token
-    where j.id = any(array(select unnest(${claims.map(({ id }) => id)}::text[])))
-    order by j.id for update of j`
 }

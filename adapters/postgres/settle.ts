@@ -3,7 +3,7 @@ import type { Row } from './clients.ts'
 import { type Database, json } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { newAttempt, openAttempts } from './open-attempts.ts'
-import { lockedHolds } from './queue.ts'
+import { lockedHolds } from './release.ts'
 import { storable } from './rows.ts'
 import { nothing, type Sql, sql } from './sql.ts'
 

@@ -27,6 +27,7 @@ export function translated(error: unknown): unknown {
 
 /** Why the server cannot serve, where an answer of it says so. */
 export function inability(message: string): string | null {
+  if (message.startsWith('ERR max number of clients')) return 'Redis takes no more clients (maxclients is reached)'
   const codes = [...message.matchAll(/(?:^|[ :]-)([A-Z]+) /g)].map(([, code]) => code!) // the group always matches
   return codes.map((code) => refusals[code]).find((known) => known !== undefined) ?? null
 }

@@ -1,24 +1,58 @@
 import type { Claim, ClaimOptions, SlotsInUse } from '../../src/contracts/queue.ts'
+import { LostLeases } from '../../src/core/lost-leases.ts'
 import { claimScript } from './claim-script.ts'
 import type { Connection } from './client.ts'
+import { queueFunctions } from './queue-script.ts'
 import { run, script } from './scripts.ts'
 
-/** The first answer's jobs, if it was lost, wait for their lease to end. */
 const claim = script(claimScript, { again: true })
 
 /** The most jobs that one run claims. A larger limit takes several, which count what the runs before took. */
 const jobsPerClaim = 1000
 
-export async function claimJobs(
+/** ARGV: token and end of the lease of a claim that got no answer. Its jobs wait again. */
+const giveBack = script(
+  `${queueFunctions}
+local touched, token, begun = {}, ARGV[1] .. '/', ARGV[2]
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', begun, begun)) do
+  local due, holder, group = findJob(id)
+  if string.sub(holder, 1, #token) == token then giveJobBack(id, due, holder, group, touched) end
+end
+placeAll(touched)
+return {}`,
+  { again: true },
+)
+const giveBackEveryMs = 500
+
+/** Takes due jobs: see `Queue.claim`. */
+export function claimer(connection: Connection, tag: string): (options: ClaimOptions) => Promise<readonly Claim[]> {
+  const lost = new LostLeases(giveBackEveryMs)
+  return async (options) => {
+    const { now, leaseMs } = options
+    for (const { token, until } of lost.due(now)) await run(connection, giveBack, tag, [token, until])
+    const tokens: string[] = []
+    try {
+      return await claimJobs(connection, tag, options, tokens)
+    } catch (cause) {
+      for (const token of tokens) lost.add({ token, until: now + leaseMs })
+      throw cause
+    }
+  }
+}
+
+/** `tokens` gets those under which jobs were or may be held. */
+async function claimJobs(
   connection: Connection,
   tag: string,
   { limit, free, cap, busy, leaveOut, leaseMs, now }: ClaimOptions,
+  tokens: string[],
 ): Promise<readonly Claim[]> {
   const claims: Claim[] = []
   let inUse = busy
   while (claims.length < limit) {
     const wanted = Math.min(limit - claims.length, jobsPerClaim)
     const random = crypto.randomUUID()
+    tokens.push(random)
     const reply = await run(connection, claim, tag, [
       wanted,
       free - claims.length,

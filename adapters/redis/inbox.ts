@@ -1,4 +1,5 @@
 import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import { LostLeases } from '../../src/core/lost-leases.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { announcer } from './announce.ts'
 import type { Connection } from './client.ts'
@@ -42,6 +43,11 @@ end
 
 local function forget(id)
   for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.call('HDEL', inbox .. name, id) end
+end
+
+-- A script that has freed memory, be it none, may go on where there is none.
+local function begin()
+  redis.call('HDEL', inbox .. 'kept', '')
 end
 
 -- Removes messages that are held by pairs of id and token from the argument on, after it was called with each.
@@ -88,7 +94,8 @@ return reply`,
 )
 
 /**
- * Of lapsed holds it looks at 500.
+ * A take that arrives twice, since its first answer did not come, answers the messages that it took the first time. Of
+ * lapsed holds it looks at 500.
  *
  * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before, the workspace after which to begin. Answers
  * the bytes taken now and the workspace taken from last, then row, data and tries of each message.
@@ -97,9 +104,20 @@ const take = script(
   `${inboxFunctions}
 local limit, now, lease, token = tonumber(ARGV[1]), ARGV[2], ARGV[3], ARGV[4]
 local most, bytes, last = tonumber(ARGV[5]), tonumber(ARGV[6]), ARGV[7]
--- A script that has freed memory, be it none, may go on where there is none.
-local function begin()
-  redis.call('HDEL', inbox .. 'kept', '')
+local repeated = { '', last }
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'holds', lease, lease)) do
+  local _, tries, holder, workspace = find(id)
+  if holder == token then
+    local data = redis.call('HGET', inbox .. 'data', id) or ''
+    bytes, repeated[2] = bytes + #data, workspace
+    for _, value in ipairs({ redis.call('HGET', inbox .. 'rows', id) or '', data, tries }) do
+      repeated[#repeated + 1] = value
+    end
+  end
+end
+if #repeated > 2 then
+  repeated[1] = string.format('%.0f', bytes)
+  return repeated
 end
 -- A message always stands in a line or among the holds, wherever a script breaks off.
 local lapsed = redis.call('ZRANGEBYSCORE', inbox .. 'holds', '-inf', now, 'LIMIT', 0, 500)
@@ -171,9 +189,25 @@ for _, offer in ipairs(offers) do
   if #offer.leaving > 0 then leave(offer.leaving, offer.workspace) end
 end
 return reply`,
-  // The first answer's messages, if it was lost, wait for their lease to end.
   { again: true },
 )
+
+/** ARGV: token and end of the lease of a take that got no answer. Its messages wait again, and that was no try. */
+const giveBack = script(
+  `${inboxFunctions}
+begin()
+for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'holds', ARGV[2], ARGV[2])) do
+  local at, tries, token, workspace = find(id)
+  if token == ARGV[1] then
+    redis.call('HSET', inbox .. 'kept', id, at .. ' ' .. (tries - 1) .. ' - ' .. workspace)
+    wait(id, at, workspace)
+    redis.call('ZREM', inbox .. 'holds', id)
+  end
+end
+return {}`,
+  { again: true },
+)
+const giveBackEveryMs = 500
 
 /** ARGV: id and token of each message. */
 const done = script(
@@ -206,6 +240,7 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
   const holds = (taken: readonly Taken[]) => taken.flatMap(({ id, token }) => [id, token])
   /** The workspace that the last take ended with. */
   let last = ''
+  const lost = new LostLeases(giveBackEveryMs)
 
   return {
     async put(messages) {
@@ -222,12 +257,19 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       return answers
     },
     async take({ limit, maxBytes, leaseMs, now }) {
+      for (const { token, until } of lost.due(now)) await run(connection, giveBack, tag, [token, until])
       const taken: Taken[] = []
-      const token = crypto.randomUUID()
+      const tokens: string[] = []
       let bytes = '0'
       while (taken.length < limit) {
         const wanted = Math.min(limit - taken.length, entriesPerScript)
-        const reply = await run(connection, take, tag, [wanted, now, now + leaseMs, token, maxBytes, bytes, last])
+        const token = crypto.randomUUID()
+        tokens.push(token)
+        const args = [wanted, now, now + leaseMs, token, maxBytes, bytes, last]
+        const reply = await run(connection, take, tag, args).catch((cause: unknown) => {
+          for (const each of tokens) lost.add({ token: each, until: now + leaseMs })
+          throw cause
+        })
         ;[bytes, last] = reply as [string, string, ...string[]] // as the script answers
         const rows = rowsOf(reply.slice(2), 3)
         for (const [row, data, tries] of rows as readonly [string, string, string][]) {

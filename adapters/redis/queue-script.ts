@@ -190,6 +190,14 @@ local function touch(touched, group, token)
   touched[group] = touched[group] or string.match(token, '/(.+)$') or false
 end
 
+-- A held job waits again, at its place.
+local function giveJobBack(id, due, holder, group, touched)
+  redis.call('HSET', queue .. 'jobs', id, due .. ' - ' .. group)
+  redis.call('ZREM', queue .. 'held', id)
+  redis.call('ZADD', queue .. 'group:' .. group, due, id)
+  touch(touched, group, holder)
+end
+
 local function completeJob(id, token, touched)
   local due, holder, group = findJob(id)
   if holder ~= token then return end

@@ -1,6 +1,6 @@
 import type { Claim, Queue } from '../../src/contracts/queue.ts'
 import type { Announcer } from './announce.ts'
-import { claimJobs } from './claim.ts'
+import { claimer } from './claim.ts'
 import type { Connection } from './client.ts'
 import { addedChannel } from './keys.ts'
 import type { Ear } from './listen.ts'
@@ -45,12 +45,7 @@ local touched = {}
 for i = 1, #ARGV, 2 do
   local id = ARGV[i]
   local due, holder, group = findJob(id)
-  if holder == ARGV[i + 1] then
-    redis.call('HSET', queue .. 'jobs', id, due .. ' - ' .. group)
-    redis.call('ZREM', queue .. 'held', id)
-    redis.call('ZADD', queue .. 'group:' .. group, due, id)
-    touch(touched, group, holder)
-  end
+  if holder == ARGV[i + 1] then giveJobBack(id, due, holder, group, touched) end
 end
 placeAll(touched)
 return {}`,
@@ -138,7 +133,7 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear, announ
       }
       if (added > 0) announcer.announce()
     },
-    claim: (options) => claimJobs(connection, tag, options),
+    claim: claimer(connection, tag),
     async extend(claims, until) {
       const lost: string[] = []
       for (const part of chunks(claims)) lost.push(...(await run(connection, extend, tag, [until, ...holds(part)])))

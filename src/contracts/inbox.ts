@@ -34,7 +34,8 @@ export interface Inbox extends EnginePart {
    * their data has at most `maxBytes` bytes of UTF-8 together; the first one whatever its size. Of one workspace the oldest
    * come first, by `received_at`, then id. Workspaces come in the order of their ids, beginning after the one that the last
    * take of this caller ended with; after the last comes the first. Those whose hold lapsed wait again. Two callers never
-   * hold the same message.
+   * hold the same message. Messages of a take whose answer did not come are given back by a later take through the same
+   * object, before they lapse; that was no try.
    */
   take(options: {
     readonly limit: number

@@ -59,6 +59,8 @@ export interface Queue extends EnginePart {
    *
    * Taking ends at `limit`, and where the level of the next job is more than `mostFor` allows of the slots that are free
    * then (`core/share.ts`).
+   *
+   * Jobs of a claim whose answer did not come are given back by a later claim through the same object, before they lapse.
    */
   claim(options: ClaimOptions): Promise<readonly Claim[]>
   /** Lengthens holds to `until`; answers the ids whose token is no longer valid. A lapsed hold that nobody took is lengthened. */

@@ -17,6 +17,7 @@ const mostIdleListeningMs = 10_000
 const sweepEveryMs = 1000
 const quickSweepMs = 50
 const brokenWaitMs = 1000
+const brokenWaitForNewsMs = 100
 
 /** What the loops work on. */
 export interface Parts {
@@ -57,19 +58,28 @@ async function deliveryLoop(run: Run): Promise<void> {
   const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
   const untilDue = dueTimes(ctx, parts.holds)
   let idleMs = firstIdleMs
-  await repeat(run, 'jobs could not be claimed', async () => {
-    const most = parts.deliveries.mayClaim()
-    const claimed = most > 0 ? await parts.deliveries.claim({ paced: true }) : 0
-    if (claimed > 0) idleMs = firstIdleMs
-    if (most > 0 && claimed >= most) return // there may be more
-    const asks = most > 0 && !wakeups.jobs.isRemembered()
-    const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
-    const cause = await wakeups.jobs.wait(ms, signal)
-    idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
-    // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New
-    // jobs do not wait for that.
-    if (cause !== null && cause !== 'added') await wakeups.jobs.wait(parts.slots.gapMs(), signal, 'added')
-  })
+  await repeat(
+    run,
+    'jobs could not be claimed',
+    async () => {
+      const most = parts.deliveries.mayClaim()
+      const claimed = most > 0 ? await parts.deliveries.claim({ paced: true }) : 0
+      if (claimed > 0) idleMs = firstIdleMs
+      if (most > 0 && claimed >= most) return // there may be more
+      const asks = most > 0 && !wakeups.jobs.isRemembered()
+      const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
+      const cause = await wakeups.jobs.wait(ms, signal)
+      idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
+      // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New
+      // jobs do not wait for that.
+      if (cause !== null && cause !== 'added') await wakeups.jobs.wait(parts.slots.gapMs(), signal, 'added')
+    },
+    async () => {
+      // News of jobs comes from an engine that answers again.
+      await ctx.clock.sleep(brokenWaitForNewsMs, signal)
+      await wakeups.jobs.wait(brokenWaitMs - brokenWaitForNewsMs, signal, 'added')
+    },
+  )
 }
 
 /** Answers in how many milliseconds a waiting job falls due. Asks the engine at most each 50 ms while jobs are held. */
@@ -128,14 +138,19 @@ async function every({ ctx, signal }: Run, ms: number, complaint: string, work: 
   }
 }
 
-/** Works again at once, and after a failure a second later. */
-async function repeat({ ctx, signal }: Run, complaint: string, work: () => Promise<void>): Promise<void> {
+/** Works again at once, and after a failure when `recover` has ended: by default a second later. */
+async function repeat(
+  { ctx, signal }: Run,
+  complaint: string,
+  work: () => Promise<void>,
+  recover = () => ctx.clock.sleep(brokenWaitMs, signal),
+): Promise<void> {
   while (!signal.aborted) {
     try {
       await work()
     } catch (cause) {
       ctx.repeating.error(complaint, { cause })
-      await ctx.clock.sleep(brokenWaitMs, signal)
+      await recover()
     }
   }
 }

@@ -96,6 +96,24 @@ describe.skipIf(url === null)('a statement that is given up', () => {
       await line.close()
     })
 
+    test('after a long wait in vain has the idle connections asked too, so that no other statement waits in vain', async () => {
+      const line: SilentLine = await silentLine(url!)
+      opened = open(line.url)
+      const { query } = clientOf(opened.handle)
+      await Promise.all(Array.from({ length: 3 }, () => query('select pg_sleep(0.05)', [])))
+      await Promise.all(Array.from({ length: 3 }, () => query('select $1::text, pg_sleep(0.05)', ['x'], { name: 'x' })))
+      // The three connections are silent for ever, and new ones pass.
+      line.cut()
+      line.mend()
+      const late = query('select $1::text, pg_sleep(0.05)', ['x'], { name: 'x', answerMs: 5_100 })
+      await expect(late).rejects.toMatchObject({ code: 'unavailable' })
+      // Sent once more, as batches are: postgres.js sends statements behind one that waits, be it in vain.
+      const next = () => query('select 2 as n', [], { timeoutMs: 3_500 })
+      const all = Array.from({ length: 6 }, () => next().catch(next))
+      expect((await Promise.all(all)).map(({ rows }) => rows)).toEqual(Array.from({ length: 6 }, () => [{ n: 2 }]))
+      await line.close()
+    })
+
     test('is told as such, with the options that make a pool safe', async () => {
       opened = open(url!)
       const late = clientOf(opened.handle).query('select pg_sleep(5)', [], { timeoutMs: 100 })

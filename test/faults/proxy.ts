@@ -63,13 +63,17 @@ export async function proxyTo(url: string): Promise<Proxy> {
     pairs.add(pair)
     near.on('data', (bytes: Buffer) => pass(pair, () => far.write(bytes)))
     far.on('data', (bytes: Buffer) => pass(pair, () => answer(pair, bytes)))
+    // In a stall the engine hears of the end later, after what was sent before it.
     near.on('close', () => {
-      pass(pair, () => far.destroy())
-      pairs.delete(pair)
+      pass(pair, () => far.end())
       if (pair.isDead) far.destroy()
+      if (far.destroyed) pairs.delete(pair)
     })
     far.on('error', () => {})
-    far.on('close', () => pass(pair, () => near.destroy()))
+    far.on('close', () => {
+      pass(pair, () => near.destroy())
+      if (near.destroyed) pairs.delete(pair)
+    })
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -98,7 +102,7 @@ export async function proxyTo(url: string): Promise<Proxy> {
       left = bytes
       for (const pair of pairs) pair.left = bytes
     },
-    open: () => pairs.size,
+    open: () => [...pairs].filter(({ near }) => !near.destroyed).length,
     close() {
       server.close()
       for (const { near, far } of pairs) {

@@ -1,6 +1,4 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
-import { startReceiver } from './receiver.ts'
+import { type Receiver, startReceiver } from './receiver.ts'
 import { seconds, until } from './report.ts'
 import { startServer } from './servers.ts'
 
@@ -10,7 +8,7 @@ export interface SuccessorReport {
   readonly answersAfterMs: number
   /** Deliveries that were under way when the process was killed. */
   readonly held: number
-  /** From the start of the successor until all of them were made again. */
+  /** From the start of the successor until it has begun all of them again. */
   readonly heldSeconds: number
   readonly broken: string
 }
@@ -27,28 +25,24 @@ export async function succeeded(engines: string, env: Readonly<Record<string, st
   const first = await startServer(env)
   const post = (path: string, body: object) =>
     fetch(`${first.admin}${path}`, { method: 'POST', body: JSON.stringify(body) })
-  for (let n = 0; n < 10; n++) await post('/endpoints', { request: { url: receiver.url }, events: [`held${n}`] })
+  // One event for each endpoint: of one endpoint a process tries a single request first.
+  for (let n = 0; n < events; n++) await post('/endpoints', { request: { url: receiver.url }, events: [`held${n}`] })
   const ids: string[] = []
   for (let n = 0; n < events; n++) {
-    const answer = await post('/events', { event_type: `held${n % 10}`, data: {} })
+    const answer = await post('/events', { event_type: `held${n}`, data: {} })
     ids.push(((await answer.json()) as { id: string }).id) // as documented
   }
   await until('some are under way', patienceMs, () => receiver.attempts.size > 10)
-  const answered = new Set(receiver.events)
-  await sleep(100)
   await first.kill()
-  const held = ids.filter((id) => !answered.has(id)).length
+  const begunBefore = [...receiver.attempts.keys()]
 
   const begun = Date.now()
   const second = await startServer(env)
   const response = await fetch(`${second.admin}/events?limit=1`)
   const answersAfterMs = Date.now() - begun
   if (!response.ok) throw new Error(`${engines}: ${response.status}`)
-  await until('all is settled', patienceMs, async () => {
-    const open = await fetch(`${second.admin}/attempts?status=SUCCESSFUL&page_size=1&page_no=1`)
-    return ((await open.json()) as { total?: number }).total === ids.length
-  })
-  const heldMs = Date.now() - begun
+  const { heldMs, held } = await begunAgain(second.admin, receiver, begunBefore, begun)
+  await until('all is settled', patienceMs, async () => (await successful(second.admin)).length === ids.length)
   await second.stop()
   receiver.close()
   return {
@@ -58,4 +52,18 @@ export async function succeeded(engines: string, env: Readonly<Record<string, st
     heldSeconds: seconds(heldMs),
     broken: [answersAfterMs > answersWithinMs && 'answers', heldMs > heldForMs && 'held'].filter(Boolean).join(', '),
   }
+}
+
+/** When the last of those attempts was begun again that were not settled by the process before. */
+async function begunAgain(admin: string, receiver: Receiver, before: readonly string[], since: number) {
+  const settled = new Set(await successful(admin))
+  const held = before.filter((id) => !settled.has(id))
+  await until('all is begun again', patienceMs, () => held.every((id) => receiver.attempts.get(id)! > 1)) // it was seen once
+  return { heldMs: Date.now() - since, held: held.length }
+}
+
+async function successful(admin: string): Promise<readonly string[]> {
+  const answer = await fetch(`${admin}/attempts?status=SUCCESSFUL&limit=100`)
+  const { data } = (await answer.json()) as { data: readonly { id: string }[] } // as documented
+  return data.map(({ id }) => id)
 }
