@@ -72,7 +72,7 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
       throw new PosthornError('internal', `The function plugin needs: npm install ${core} ${engine}`, { cause })
     })
     const hmac = (hash: HashName, key: Uint8Array, data: Uint8Array) => hmacOf(hashes[hash], key, data)
-    return makeSandbox(quickjs, variant.default, hmac, wasm)
+    return makeSandbox(quickjs, variant.default, hmac, { wasmModule: wasm, boundsSteps: true })
   }
   return {
     async load() {
