@@ -211,8 +211,8 @@ export function makePool(
     run<Answer, Part = never>(job: Job<Answer, Part>): Promise<Outcome<Answer>> {
       if (!places.take(job.tenant, 1)) return Promise.resolve({ kind: 'busy' })
       return new Promise<Outcome<Answer>>((resolve, reject) => {
-        // The parts and the answer of a job are of the types that the job itself names.
-        wait(job as Job<unknown, unknown>, { resolve: resolve as Waiting['resolve'], reject })
+        // A job answers what it says it answers.
+        wait(job, { resolve: resolve as Waiting['resolve'], reject })
         dispatch()
       }).finally(() => places.give(job.tenant, 1))
     },
