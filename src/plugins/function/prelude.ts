@@ -1,8 +1,10 @@
 /**
  * Runs inside, before any function does, and makes the globals; what it answers begins a run. Of the globals `host` alone
- * reaches out, with strings, numbers and ArrayBuffers. What the prelude uses of the language it takes hold of first, since the function may redefine
- * anything: the prelude never looks up a method by name, spreads no array and reads no iterator. The host checks all
- * that it is given nevertheless.
+ * reaches out, with strings, numbers and ArrayBuffers. What the prelude uses of the language it takes hold of first, since
+ * the function may redefine anything: the prelude never looks up a method by name, spreads no array and reads no iterator.
+ * The host checks all that it is given nevertheless.
+ *
+ * Each run begins from the same memory, so chance comes from outside; `chance` is sfc32.
  */
 export const prelude = `(function (host) {
   'use strict'
@@ -16,7 +18,6 @@ export const prelude = `(function (host) {
   const mostBytes = 1024 * 1024
 
   let subject, given, changed, body
-  // Each run begins from the same memory: chance comes from outside. This is sfc32.
   let s0, s1, s2, s3
   const chance = () => {
     const mixed = (s0 + s1 + s3) | 0

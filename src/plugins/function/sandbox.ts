@@ -3,7 +3,6 @@ import type { QuickJSContext, QuickJSHandle, QuickJSSyncVariant, QuickJSWASMModu
 import { type Deadline, makeDeadline } from './deadline.ts'
 import type { Ending, Run } from './ending.ts'
 import { answerer, type Hmac, type Made, nothingMade } from './host.ts'
-import { lengthBounds } from './lengths.ts'
 import { prelude } from './prelude.ts'
 import { takeSnapshot } from './snapshot.ts'
 import { described, endingOfThrown, ThrownInside } from './thrown.ts'
@@ -23,8 +22,8 @@ const stackBytes = 256 * 1024
 export interface SandboxOptions {
   /** For runtimes that cannot compile WebAssembly themselves. */
   readonly wasmModule?: WebAssembly.Module | undefined
-  /** Nobody can end the run from outside: what the engine does in one step must be short. */
-  readonly boundsSteps?: boolean
+  /** Code that runs before the prelude. */
+  readonly first?: string
 }
 
 /**
@@ -35,7 +34,7 @@ export function makeSandbox(
   { newQuickJSWASMModuleFromVariant, newVariant }: QuickJS,
   variant: QuickJSSyncVariant,
   hmac: Hmac,
-  { wasmModule, boundsSteps = false }: SandboxOptions = {},
+  { wasmModule, first = '' }: SandboxOptions = {},
 ): Sandbox {
   // Taken by a run, put back only by an end that leaves the instance in order.
   let idle: Inside | undefined
@@ -45,7 +44,7 @@ export function makeSandbox(
     const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: memoryBytes / pageBytes })
     const options = wasmModule === undefined ? { wasmMemory } : { wasmMemory, wasmModule }
     const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, options))
-    return makeInside(quickjs, wasmMemory, hmac, boundsSteps ? [lengthBounds] : [])
+    return makeInside(quickjs, wasmMemory, hmac, first)
   }
 
   async function take(): Promise<Inside> {
@@ -86,7 +85,7 @@ function makeInside(
   quickjs: QuickJSWASMModule,
   memory: WebAssembly.Memory,
   hmac: Hmac,
-  first: readonly string[],
+  first: string,
 ): Inside {
   const runtime = quickjs.newRuntime({ maxStackSizeBytes: stackBytes })
   const context = runtime.newContext()
@@ -98,7 +97,7 @@ function makeInside(
     'host',
     answerer(context, hmac, () => made),
   )
-  for (const code of first) context.unwrapResult(context.evalCode(code, 'first.js', { type: 'global' })).dispose()
+  context.unwrapResult(context.evalCode(first, 'first.js', { type: 'global' })).dispose()
   const prepared = context.unwrapResult(context.evalCode(prelude, 'prelude.js', { type: 'global' }))
   const begin = context.unwrapResult(context.callFunction(prepared, context.undefined, host))
   const snapshot = takeSnapshot(memory)
