@@ -9,6 +9,7 @@ import { eventValidation } from '../../src/plugins/event-validation/index.ts'
 import { functionPlugin } from '../../src/plugins/function/index.ts'
 
 const roundMs = 4000
+const handlerMs = 3000
 const say = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -72,6 +73,38 @@ async function measure(path: string, label: string): Promise<number> {
   return at(0.99)
 }
 
+/** The handler of the gateway alone, without a server and a client. */
+async function measureHandler(path: string, label: string, lanes: number): Promise<void> {
+  const latencies: number[] = []
+  const handle = async () => {
+    const started = performance.now()
+    const request = new Request(`http://host/${path}`, { method: 'POST', body })
+    const answer = await posthorn.gateway.fetch(request)
+    await answer.arrayBuffer()
+    if (answer.status !== 200) throw new Error(`the handler answered ${answer.status}`)
+    latencies.push(performance.now() - started)
+  }
+  for (let i = 0; i < 300; i++) await handle()
+  latencies.length = 0
+  const [from, before] = [performance.now(), process.cpuUsage()]
+  const end = from + handlerMs
+  const lane = async () => {
+    while (performance.now() < end) await handle()
+  }
+  await Promise.all(Array.from({ length: lanes }, lane))
+  const { user, system } = process.cpuUsage(before)
+  latencies.sort((a, b) => a - b)
+  const p50 = (latencies[Math.floor(latencies.length / 2)] ?? 0).toFixed(2)
+  const rate = Math.round((latencies.length / (performance.now() - from)) * 1000)
+  const cpu = ((user + system) / 1000 / latencies.length).toFixed(2)
+  say(`${`${label}, ${lanes} at once`.padEnd(44)} p50 ${p50} ms   ${rate}/s   ${cpu} ms of a processor here`)
+}
+
+for (const lanes of [1, 16]) {
+  await measureHandler('plain', 'handler without plugins', lanes)
+  await measureHandler('schema', 'handler with event-validation', lanes)
+  await measureHandler('empty', 'handler with an empty function', lanes)
+}
 await measure('plain', 'a source without plugins')
 await measure('schema', 'a source with event-validation')
 await measure('empty', 'a source with an empty function')

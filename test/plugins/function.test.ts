@@ -319,6 +319,18 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     expect(await valueOf('typeof n')).toBe('undefined')
   })
 
+  test('begins each run from the same memory, also after one that needed more of it, and with a chance of its own', async () => {
+    const script = await prepare(`const all = []; for (let i = 0; i < 18; i++) all.push(new Uint8Array(1e6).fill(i + 1))
+      function handle() { webhookx.response.exit(200, {}, [Math.random(), Math.random()]) }`)
+    const numbers: number[] = []
+    for (let i = 0; i < 4; i++) {
+      numbers.push(...((await ((await script.inbound!(request, inboundContext())) as Response).json()) as number[]))
+    }
+    expect(new Set(numbers).size).toBe(8)
+    expect(numbers.every((number) => number >= 0 && number < 1)).toBe(true)
+    expect(await valueOf('new Uint8Array(1e7).findIndex((byte, at) => at > 1000 || byte !== 0)')).toBe(1001)
+  })
+
   const escapes: Readonly<Record<string, string>> = {
     'an endless loop': 'for (;;);',
     'an endless loop that catches': 'for (;;) try { for (;;); } catch {}',
@@ -348,7 +360,7 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     await expect(script.inbound!(request, inboundContext())).rejects.toThrow(
       /exceeded its|is too long|long|overflow|defined|async|Error/,
     )
-    expect(performance.now() - started).toBeLessThan(5000)
+    expect(performance.now() - started).toBeLessThan(15_000)
     expect(await valueOf('1 + 1')).toBe(2)
     expect((process.memoryUsage.rss() - before) / 1024 / 1024).toBeLessThan(200)
   })
@@ -411,6 +423,84 @@ describe("the time of a function in the request's own thread", () => {
     expect(await looksUntilStopped(0.05)).toBeGreaterThanOrEqual(50 / 0.05)
   })
 
+  const huge = '{ length: 2 ** 53 - 1 }'
+  test.each([
+    ...[
+      'indexOf',
+      'lastIndexOf',
+      'includes',
+      'reverse',
+      'copyWithin',
+      'forEach',
+      'join',
+      'unshift',
+      'slice',
+      'sort',
+    ].map((name) => `[].${name}.call(${huge}, 0, 1)`),
+    `[].concat(Object.assign([], { [Symbol.isConcatSpreadable]: true }), ${huge})`,
+    `const a = []; a.length = 2 ** 32 - 1; a.indexOf(1)`,
+    `const a = []; a.length = 2 ** 32 - 1; [[a]].flat(2)`,
+    `const a = []; a.length = 2 ** 32 - 1; [1].flatMap(() => a)`,
+    `const a = []; a.length = 2 ** 32 - 1; JSON.stringify({}, a)`,
+    `let reads = 0; [].indexOf.call({ get length() { return reads++ === 0 ? 1 : 2 ** 53 - 1 } }, 1)`,
+    `[].indexOf.call(new Proxy([], { get: () => 2 ** 53 - 1 }), 1)`,
+    `[].indexOf.call(Object.create(${huge}), 1)`,
+    `String.raw({ raw: ${huge} })`,
+    `('a'.repeat(3e6)).indexOf('a'.repeat(1e6) + 'b')`,
+    `('a'.repeat(3e6)).replace({ toString: () => 'a'.repeat(1e6) + 'b' }, '')`,
+    `('a'.repeat(3e6)).split('a'.repeat(1e6) + 'b')`,
+    `('a' + '\\u0300\\u0316'.repeat(1e6)).normalize()`,
+    `new Uint32Array(4e6).sort()`,
+  ])('ends within a bounded step of the engine: %s', async (code) => {
+    const prepared = await functionPlugin().prepare({ function: `function handle() { ${code} }` }, threadless)
+    await expect(prepared.inbound!(request, inboundContext())).rejects.toThrow(
+      /allowed here|must be a number|too long|Proxy/,
+    )
+    prepared.close?.()
+  })
+
+  test('leaves arrays and texts what they are elsewhere', async () => {
+    const code = `webhookx.response.exit(200, {}, [
+      [1, [2, [3]]].flat(), [1, [2, [3]]].flat(Infinity), [1, 2].flatMap((n) => [n, [n]]), [3, 1, 2].sort(),
+      [1, 2].concat([3], 4), [1, , 3].indexOf(3), Array.prototype.map.call('ab', (c) => c + c),
+      'a-b-c'.split('-'), 'a-b'.replace(/(b)/, '<$1>'), 'aXa'.replaceAll('a', '.'), 'a1b2'.split(/\\d/), 'abc'.indexOf('c'),
+      'abc'.includes('b'), 'e\\u0301'.normalize().length, 'a'.localeCompare('b'), [2, 1].toSorted(), String.raw\`\\n\`,
+      [].push.length, [].indexOf.name, ''.split.length, JSON.stringify({ a: 1, b: 2 }, ['b']), [...new Uint8Array([2, 1]).sort()],
+      Object.keys([1]), Object.keys(String.prototype), [].every(() => false), Array.from({ length: 2 }, (_, i) => i),
+    ])`
+    const prepared = await functionPlugin().prepare({ function: `function handle() { ${code} }` }, threadless)
+    const answer = (await prepared.inbound!(request, inboundContext())) as Response
+    expect(await answer.json()).toEqual([
+      [1, 2, [3]],
+      [1, 2, 3],
+      [1, [1], 2, [2]],
+      [1, 2, 3],
+      [1, 2, 3, 4],
+      2,
+      ['aa', 'bb'],
+      ['a', 'b', 'c'],
+      'a-<b>',
+      '.X.',
+      ['a', 'b', ''],
+      2,
+      true,
+      1,
+      -1,
+      [1, 2],
+      '\\n',
+      1,
+      'indexOf',
+      2,
+      '{"b":2}',
+      [1, 2],
+      ['0'],
+      [],
+      true,
+      [0, 1],
+    ])
+    prepared.close?.()
+  })
+
   test('ends where the clock stands still while code runs', async () => {
     expect(await looksUntilStopped(0)).toBeLessThan(1000)
   })
@@ -440,6 +530,8 @@ describe('threads', () => {
     const loop = await prepare(plugin, 'function handle() { for (;;); }')
     const other = await prepare(plugin, 'function handle() {}')
     await expect(loop.call()).rejects.toThrow('time limit')
+    // A function that never ran shares a process with the loops, and on a busy machine waits too long for it.
+    expect(await other.call()).toBe(request)
     const loops = [loop.call(), loop.call(), loop.call()].map((call) => call.catch(() => undefined))
     for (let i = 0; i < 50; i++) expect(await other.call()).toBe(request)
     await Promise.all(loops)

@@ -7,6 +7,8 @@ type Answer = 'good' | 'late' | 'bomb'
 interface Process {
   killed: boolean
   busy: boolean
+  /** The last that it was asked. */
+  message: unknown
   end(answer: Answer, busyMs?: number): void
   die(): void
 }
@@ -32,6 +34,7 @@ function rig({ places = 100, timeMs = 1000 } = {}) {
     const process: Process = {
       killed: false,
       busy: false,
+      message: null,
       end: (answer, busyMs = 0) => settle()?.resolve({ answer, busyMs }),
       die() {
         alive = false
@@ -43,8 +46,9 @@ function rig({ places = 100, timeMs = 1000 } = {}) {
       get alive() {
         return alive
       },
-      call: () =>
+      call: (message) =>
         new Promise((resolve, reject) => {
+          process.message = message
           process.busy = true
           pending = { resolve, reject }
         }),
@@ -290,6 +294,155 @@ describe('the pool of processes', () => {
     await tick()
     await tick()
     expect(processes.map(({ killed }) => killed)).toEqual([true, true])
+  })
+
+  describe('runs of a script that go together', () => {
+    /** Runs that tell which bodies each message to a process carried. */
+    function together({ timeMs = 1000 } = {}) {
+      const { pool, ...rest } = rig({ timeMs })
+      const messages: (readonly string[])[] = []
+      const send = (bodies: readonly string[]) => {
+        messages.push(bodies)
+        return bodies
+      }
+      const run = (script: object, body: string, workspace = 'w') =>
+        pool.run<string, string>({
+          tenant: { workspace, owner: 'o' },
+          script,
+          work: async (call) => {
+            return `${body}: ${String(await call(send([body])))}`
+          },
+          together: {
+            part: body,
+            work: async (call, parts) => {
+              const answer = String(await call(send(parts)))
+              return parts.map((part) => `${part}: ${answer}`)
+            },
+          },
+        })
+      /** Has a script end well, and tells what its runs take. */
+      async function prove(script: object, tookMs: number, workspace = 'w') {
+        const first = run(script, 'first', workspace)
+        await tick()
+        rest.busy().at(-1)!.end('good', tookMs)
+        await first
+        await tick()
+        messages.length = 0
+      }
+      return { ...rest, pool, run, prove, messages }
+    }
+
+    test('are quick ones of one script that wait, and each has the answer to its own part', async () => {
+      const { run, prove, busy, messages } = together()
+      const [one, two] = [{}, {}]
+      await prove(one, 0.1)
+      await prove(two, 0.1)
+      const ones = ['a', 'b', 'c', 'd', 'e'].map((body) => run(one, body))
+      const twos = ['f', 'g'].map((body) => run(two, body))
+      await tick()
+      expect(messages).toEqual([['a'], ['b']])
+      busy()[0]!.end('good')
+      await tick()
+      expect(messages.at(-1)).toEqual(['c', 'd', 'e'])
+      while (busy().length > 0) {
+        for (const each of busy()) each.end('good')
+        await tick()
+      }
+      const answers = await Promise.all([...ones, ...twos])
+      expect(answers).toEqual(
+        ['a', 'b', 'c', 'd', 'e', 'f', 'g'].map((body) => ({ kind: 'answer', answer: `${body}: good` })),
+      )
+      expect(messages.at(-1)).toEqual(['f', 'g'])
+    })
+
+    test('are as few as take two milliseconds, and sixteen at most', async () => {
+      const { run, prove, busy, messages } = together()
+      for (const [tookMs, most] of [
+        [0.01, 16],
+        [0.5, 4],
+        [1.5, 1],
+        [30, 1],
+      ] as const) {
+        const script = {}
+        await prove(script, tookMs)
+        const runs = Array.from({ length: 20 }, (_, i) => run(script, String(i)))
+        await tick()
+        busy()[0]!.end('good', tookMs)
+        await tick()
+        expect(messages[2]).toHaveLength(most)
+        while (busy().length > 0) {
+          busy()[0]!.end('good')
+          await tick()
+        }
+        await Promise.all(runs)
+        messages.length = 0
+      }
+    })
+
+    test('a workspace that has its turn takes it for one message, and the next workspace is served', async () => {
+      const { run, prove, busy, messages } = together()
+      const scripts = { a: {}, b: {} }
+      await prove(scripts.a, 0.01, 'a')
+      await prove(scripts.b, 0.01, 'b')
+      const runs = Array.from({ length: 40 }, (_, i) => run(scripts.a, `a${i}`, 'a'))
+      runs.push(run(scripts.b, 'b', 'b'))
+      await tick()
+      const before = messages.length
+      for (let i = 0; i < 2; i++) {
+        busy()[0]!.end('good')
+        await tick()
+      }
+      expect(messages.slice(before).map(([first]) => first![0])).toEqual(['a', 'b'])
+      while (busy().length > 0) {
+        busy()[0]!.end('good')
+        await tick()
+      }
+      await Promise.all(runs)
+    })
+
+    test('are each run again alone when their process ends, and only the one that ends it then is held to account', async () => {
+      const { run, prove, busy, messages } = together()
+      const script = {}
+      await prove(script, 0.01)
+      const runs = ['a', 'b', 'c', 'd', 'bad'].map((body) => run(script, body))
+      await tick()
+      for (const each of busy()) each.end('good')
+      await tick()
+      expect(messages.at(-1)).toEqual(['c', 'd', 'bad'])
+      for (let i = 0; i < 20; i++) {
+        for (const each of busy()) {
+          if ((each.message as readonly string[]).includes('bad')) each.die()
+          else each.end('good')
+        }
+        await tick()
+      }
+      expect((await Promise.all(runs)).map(({ kind }) => kind)).toEqual([
+        'answer',
+        'answer',
+        'answer',
+        'answer',
+        'ended',
+      ])
+      expect(messages.slice(3).toSorted(([one], [other]) => (one! < other! ? -1 : 1))).toEqual([['bad'], ['c'], ['d']])
+    })
+
+    test('a script whose process ended with several runs in it may use all processes as before', async () => {
+      const { run, prove, busy } = together()
+      const script = {}
+      await prove(script, 0.01)
+      const runs = ['a', 'b', 'c', 'd'].map((body) => run(script, body))
+      await tick()
+      for (const each of busy()) each.end('good')
+      await tick()
+      busy()[0]!.die()
+      await tick()
+      expect(busy()).toHaveLength(2)
+      while (busy().length > 0) {
+        for (const each of busy()) each.end('good')
+        await tick()
+      }
+      expect((await Promise.all(runs)).map(({ kind }) => kind)).toEqual(['answer', 'answer', 'answer', 'answer'])
+    })
   })
 
   test('tells when no process can be had', async () => {

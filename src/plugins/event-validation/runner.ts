@@ -1,7 +1,7 @@
 import type { Platform, ThreadScript } from '../../contracts/platform.ts'
 import type { Awaitable } from '../../contracts/plugin.ts'
 import { PosthornError } from '../../errors.ts'
-import { type Call, makePool, type Outcome, type Tenant } from '../pool/pool.ts'
+import { type Call, type Job, makePool, type Outcome, type Tenant } from '../pool/pool.ts'
 import type { Judge, Schemas } from './judge.ts'
 import type { Question } from './program.ts'
 import program from './program.ts?text'
@@ -43,12 +43,12 @@ const heapBytes = 96 * 1024 * 1024 // 64 MiB for one document, the rest for what
 const script: ThreadScript = { text: program, modules: ['re2js'], heapBytes }
 const tooMuch = reasonAt([], 'the schema asks for too much work on this document')
 
+/** A body of more characters is checked alone. */
+const mostTogether = 16 * 1024
+
 /** In processes, killed after `timeMs`, 1000 by default. */
 export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
   const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
-
-  const run = <Answer>({ script, tenant, signal }: Runs, work: (call: Call) => Promise<Answer>, mostMs = timeMs) =>
-    pool.run<Answer>({ script, tenant, signal, timeMs: mostMs, work })
 
   return {
     async load() {
@@ -57,18 +57,25 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
     },
     async problemOf(whose, schema, version, mostMs) {
       const question: Question = { kind: 'problem', schema, version }
-      const outcome = await run(whose, (call) => timed(async () => problemIn(await call(question))), mostMs)
+      const work = (call: Call) => timed(async () => problemIn(await call(question)))
+      const outcome = await pool.run<Reading>({ ...whose, timeMs: mostMs, work })
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'busy') return 'busy'
       const what = outcome.kind === 'time' ? 'time' : 'memory'
       return { problem: reasonAt([], `the schema cannot be used: it takes too much ${what}`), tookMs: mostMs }
     },
     async reasons(whose, body, { number, schemas }, wantsReasons) {
-      const question: Question = { kind: 'reasons', body, number, schemas: null, wantsReasons }
-      const outcome: Outcome<readonly string[]> = await run(whose, async (call) =>
+      const reasons = async (call: Call, bodies: readonly string[]) => {
+        const question: Question = { kind: 'reasons', bodies, number, schemas: null, wantsReasons }
         // A process that does not know the schemas is given them.
-        reasonsIn((await call(question)) ?? (await call({ ...question, schemas }))),
-      )
+        return reasonsIn((await call(question)) ?? (await call({ ...question, schemas })), bodies.length)
+      }
+      const job: Job<readonly string[], string> = {
+        ...whose,
+        work: async (call) => (await reasons(call, [body]))[0]!, // one of each body
+        together: body.length > mostTogether ? undefined : { part: body, work: reasons },
+      }
+      const outcome: Outcome<readonly string[]> = await pool.run(job)
       if (outcome.kind === 'answer') return outcome.answer
       return outcome.kind === 'busy' ? 'busy' : [tooMuch]
     },
@@ -86,11 +93,15 @@ function problemIn(answer: unknown): string | null {
   return answer
 }
 
-function reasonsIn(answer: unknown): readonly string[] {
-  if (!Array.isArray(answer) || !answer.every((reason) => typeof reason === 'string')) {
+function reasonsIn(answer: unknown, due: number): readonly (readonly string[])[] {
+  if (!Array.isArray(answer) || answer.length !== due || !answer.every(isReasons)) {
     throw new TypeError('no reasons were told')
   }
   return answer
+}
+
+function isReasons(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((reason) => typeof reason === 'string')
 }
 
 /** In the caller's own thread, by a budget of steps alone. */

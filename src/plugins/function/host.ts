@@ -9,18 +9,22 @@ export type Hmac = (hash: HashName, key: Uint8Array, data: Uint8Array) => Uint8A
 export interface Made {
   readonly lines: Line[]
   readonly headers: Map<string, string>
+  readonly exitHeaders: Map<string, string>
   body?: string
   exit?: Extract<Ending, { kind: 'exit' }>
 }
+
+export const nothingMade = (): Made => ({ lines: [], headers: new Map(), exitHeaders: new Map() })
 
 const encoder = new TextEncoder()
 const hashNames: readonly string[] = ['md5', 'sha-1', 'sha-256', 'sha-512'] satisfies HashName[]
 
 /**
- * Answers the questions of the prelude. Each value is judged here by its type and its size before it is read, whatever the
- * function did to the language inside; what is refused is thrown inside as an error.
+ * Answers the questions of the prelude, in a run that makes what `madeNow` answers. Each value is judged here by its type
+ * and its size before it is read, whatever the function did to the language inside; what is refused is thrown inside as
+ * an error.
  */
-export function answerer(context: QuickJSContext, hmac: Hmac, made: Made) {
+export function answerer(context: QuickJSContext, hmac: Hmac, madeNow: () => Made) {
   /** Of a JSON text of a string the string. A character takes six in it at most. */
   function text(handle: QuickJSHandle | undefined, most: number): string {
     const value: unknown = JSON.parse(plainText(context, handle, 6 * most + 2))
@@ -48,57 +52,58 @@ export function answerer(context: QuickJSContext, hmac: Hmac, made: Made) {
     throw new RangeError(`at most ${bounds.headers} headers of ${bounds.headerChars} characters together are allowed`)
   }
 
-  const exitHeaders = new Map<string, string>()
-  const answers: Readonly<Record<string, (...values: readonly QuickJSHandle[]) => QuickJSHandle>> = {
-    log(level, line) {
+  type Answer = (made: Made, ...values: readonly QuickJSHandle[]) => QuickJSHandle
+  const answers: Readonly<Record<string, Answer>> = {
+    log(made, level, line) {
       const [name, written] = [text(level, 10), text(line, bounds.lineLength)]
       if (!isLevel(name)) throw new TypeError('unknown level')
       if (made.lines.length < bounds.lines) made.lines.push({ level: name, text: written })
       return context.undefined
     },
-    body(value) {
+    body(made, value) {
       made.body = text(value, bounds.chars)
       return context.undefined
     },
-    header(name, value) {
+    header(made, name, value) {
       header(made.headers, text(name, bounds.headerChars), text(value, bounds.headerChars))
       return context.undefined
     },
-    'exit header'(name, value) {
-      header(exitHeaders, text(name, bounds.headerChars), text(value, bounds.headerChars))
+    'exit header'(made, name, value) {
+      header(made.exitHeaders, text(name, bounds.headerChars), text(value, bounds.headerChars))
       return context.undefined
     },
-    exit(status, body, isText) {
+    exit(made, status, body, isText) {
       made.exit = {
         kind: 'exit',
         lines: made.lines,
         status: status !== undefined && context.typeof(status) === 'number' ? context.getNumber(status) : Number.NaN,
-        headers: Object.fromEntries(exitHeaders),
+        headers: Object.fromEntries(made.exitHeaders),
         body: text(body, bounds.chars),
         json: isText === undefined || !context.sameValue(isText, context.true),
       }
       throw new Error('the function has ended')
     },
-    hmac(algorithm, key, data) {
+    hmac(_made, algorithm, key, data) {
       const name = text(algorithm, 1000)
       const hash = name.toLowerCase()
       if (!hashNames.includes(hash)) throw new TypeError(`unknown algorithm ${name}: SHA-1, SHA-256, SHA-512 or MD5`)
       // A copy: a digest may be a view of memory that holds more than the digest.
       return context.newArrayBuffer(Uint8Array.from(hmac(hash as HashName, bytes(key), bytes(data))).buffer)
     },
-    encode(encoding, value) {
+    encode(_made, encoding, value) {
       return context.newString(encoded(text(encoding, 1000), bytes(value)))
     },
-    equal(one, other) {
+    equal(_made, one, other) {
       return equal(bytes(one), bytes(other)) ? context.true : context.false
     },
   }
 
   return (question: QuickJSHandle, ...values: readonly QuickJSHandle[]): QuickJSHandle => {
+    const made = madeNow()
     if (made.exit !== undefined) throw new Error('the function has ended')
     const name = plainText(context, question, 20)
     if (!Object.hasOwn(answers, name)) throw new TypeError('unknown question')
-    return answers[name]!(...values)
+    return answers[name]!(made, ...values)
   }
 }
 

@@ -1,10 +1,12 @@
 /**
- * Runs inside, before the function does, and makes its globals. Of these `host` alone reaches out, with strings, numbers
- * and ArrayBuffers. What the prelude uses of the language it takes hold of first, since the function may redefine
- * anything: the prelude never looks up a method by name, spreads no array and reads no iterator. The host checks all
- * that it is given nevertheless.
+ * Runs inside, before any function does, and makes the globals; what it answers begins a run. Of the globals `host` alone
+ * reaches out, with strings, numbers and ArrayBuffers. What the prelude uses of the language it takes hold of first, since
+ * the function may redefine anything: the prelude never looks up a method by name, spreads no array and reads no iterator.
+ * The host checks all that it is given nevertheless.
+ *
+ * Each run begins from the same memory, so chance comes from outside; `chance` is sfc32.
  */
-export const prelude = `(function (host, subjectText) {
+export const prelude = `(function (host) {
   'use strict'
   const { parse, stringify } = JSON, { apply, getPrototypeOf } = Reflect
   const { hasOwn, keys, getOwnPropertyDescriptor, assign } = Object
@@ -15,9 +17,17 @@ export const prelude = `(function (host, subjectText) {
   const sizeOf = getOwnPropertyDescriptor(Buffer.prototype, 'byteLength').get
   const mostBytes = 1024 * 1024
 
-  const subject = parse(subjectText), given = subject.headers
-  const changed = assign({}, null)
-  let body = subject.body
+  let subject, given, changed, body
+  let s0, s1, s2, s3
+  const chance = () => {
+    const mixed = (s0 + s1 + s3) | 0
+    s3 = (s3 + 1) | 0
+    s0 = s1 ^ (s1 >>> 9)
+    s1 = (s2 + (s2 << 3)) | 0
+    s2 = (((s2 << 21) | (s2 >>> 11)) + mixed) | 0
+    return mixed >>> 0
+  }
+  Math.random = { random() { return (chance() * 0x200000 + (chance() >>> 11)) / 0x20000000000000 } }.random
 
   const bounded = (buffer) => {
     if (apply(sizeOf, buffer, []) > mostBytes) throw new Wrong('at most 1 MiB of bytes are allowed')
@@ -69,12 +79,10 @@ export const prelude = `(function (host, subjectText) {
       body = text
     },
   }
-  if (subject.side === 'outbound') {
-    request.setHeader = (name, value) => {
-      const key = apply(lower, Text(name), []), text = Text(value)
-      host('header', stringify(key), stringify(text))
-      changed[key] = text
-    }
+  const setHeader = (name, value) => {
+    const key = apply(lower, Text(name), []), text = Text(value)
+    host('header', stringify(key), stringify(text))
+    changed[key] = text
   }
   globalThis.webhookx = {
     request,
@@ -98,7 +106,17 @@ export const prelude = `(function (host, subjectText) {
     log: { debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') },
   }
   globalThis.console = { log: log('info'), debug: log('debug'), info: log('info'), warn: log('warn'), error: log('error') }
-  return (result) => {
+  const end = (result) => {
     if (result instanceof ThisPromise) throw new Wrong('handle() must not be async')
+  }
+  return (subjectText, seedsText) => {
+    subject = parse(subjectText)
+    given = subject.headers
+    changed = assign({}, null)
+    body = subject.body
+    if (subject.side === 'outbound') request.setHeader = setHeader
+    const seeds = parse(seedsText)
+    s0 = seeds[0], s1 = seeds[1], s2 = seeds[2], s3 = seeds[3]
+    return end
   }
 })`

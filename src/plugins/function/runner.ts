@@ -64,15 +64,16 @@ const hashes = { md5, 'sha-1': sha1, 'sha-256': sha256, 'sha-512': sha512 }
 export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
   let sandbox: Promise<Sandbox> | undefined
   const make = async () => {
-    const [quickjs, variant, { makeSandbox }] = await Promise.all([
+    const [quickjs, variant, { makeSandbox }, { lengthBounds }] = await Promise.all([
       import('quickjs-emscripten-core'),
       import('@jitl/quickjs-wasmfile-release-sync'),
       import('./sandbox.ts'),
+      import('./lengths.ts'),
     ]).catch((cause: unknown) => {
       throw new PosthornError('internal', `The function plugin needs: npm install ${core} ${engine}`, { cause })
     })
     const hmac = (hash: HashName, key: Uint8Array, data: Uint8Array) => hmacOf(hashes[hash], key, data)
-    return makeSandbox(quickjs, variant.default, hmac, wasm)
+    return makeSandbox(quickjs, variant.default, hmac, { wasmModule: wasm, first: lengthBounds })
   }
   return {
     async load() {

@@ -1,14 +1,11 @@
-import type {
-  QuickJSContext,
-  QuickJSHandle,
-  QuickJSRuntime,
-  QuickJSSyncVariant,
-  QuickJSWASMModule,
-} from 'quickjs-emscripten-core'
+import type { QuickJSContext, QuickJSHandle, QuickJSSyncVariant, QuickJSWASMModule } from 'quickjs-emscripten-core'
 
-import type { Ending, Line, Run } from './ending.ts'
-import { answerer, type Hmac, type Made, plainText } from './host.ts'
+import { type Deadline, makeDeadline } from './deadline.ts'
+import type { Ending, Run } from './ending.ts'
+import { answerer, type Hmac, type Made, nothingMade } from './host.ts'
 import { prelude } from './prelude.ts'
+import { takeSnapshot } from './snapshot.ts'
+import { described, endingOfThrown, ThrownInside } from './thrown.ts'
 
 type QuickJS = typeof import('quickjs-emscripten-core')
 
@@ -21,80 +18,110 @@ export interface Sandbox {
 const pageBytes = 65_536
 const memoryBytes = 32 * 1024 * 1024
 const stackBytes = 256 * 1024
-/** What is taken for a millisecond where the clock stands still while code runs, as on some edge platforms. */
-const pollsPerMs = 10
-/** What it may do however late it is: on a busy machine the time of a short run is mostly that of others. */
-const freePolls = 4
+
+export interface SandboxOptions {
+  /** For runtimes that cannot compile WebAssembly themselves. */
+  readonly wasmModule?: WebAssembly.Module | undefined
+  /** Code that runs before the prelude. */
+  readonly first?: string
+}
 
 /**
- * Runs functions in QuickJS, each in a runtime of its own that ends with the call, inside a WebAssembly memory of at most
- * 32 MiB. Whatever ends badly takes its instance with it.
+ * Runs functions in QuickJS, inside a WebAssembly memory of at most 32 MiB. Each run begins from the same memory, byte by
+ * byte: that of a runtime which has run the prelude and nothing else. Whatever ends badly takes its instance with it.
  */
 export function makeSandbox(
   { newQuickJSWASMModuleFromVariant, newVariant }: QuickJS,
   variant: QuickJSSyncVariant,
   hmac: Hmac,
-  wasmModule?: WebAssembly.Module,
+  { wasmModule, first = '' }: SandboxOptions = {},
 ): Sandbox {
-  const freshInstance = () => {
-    const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: memoryBytes / pageBytes })
-    const options = wasmModule === undefined ? { wasmMemory } : { wasmMemory, wasmModule }
-    return newQuickJSWASMModuleFromVariant(newVariant(variant, options))
-  }
-
-  // Taken by a run, put back only by an end that leaves nothing behind.
-  let instance: QuickJSWASMModule | undefined
-  let ready: Promise<Inside> | undefined
+  // Taken by a run, put back only by an end that leaves the instance in order.
+  let idle: Inside | undefined
+  let coming: Promise<Inside> | undefined
 
   async function make(): Promise<Inside> {
-    const taken = instance
-    instance = undefined
-    return makeInside(taken ?? (await freshInstance()), hmac)
+    const wasmMemory = new WebAssembly.Memory({ initial: 256, maximum: memoryBytes / pageBytes })
+    const options = wasmModule === undefined ? { wasmMemory } : { wasmMemory, wasmModule }
+    const quickjs = await newQuickJSWASMModuleFromVariant(newVariant(variant, options))
+    return makeInside(quickjs, wasmMemory, hmac, first)
+  }
+
+  async function take(): Promise<Inside> {
+    const taken = idle ?? coming ?? make()
+    idle = undefined
+    coming = undefined
+    return await taken
   }
 
   return {
     async prepare() {
-      await (ready ??= make())
+      if (idle === undefined) await (coming ??= make())
+      else idle.reset()
     },
     async run(run) {
-      const taken = ready ?? make()
-      ready = undefined
-      const inside = await taken
+      const inside = await take()
+      inside.reset()
       const { ending, clean } = runInside(inside, run)
-      if (clean) instance = inside.quickjs
+      if (clean) idle = inside
       return ending
     },
   }
 }
 
-/** A runtime before its run. */
+/** A runtime that one function after the other runs in. */
 interface Inside {
-  readonly quickjs: QuickJSWASMModule
-  readonly runtime: QuickJSRuntime
   readonly context: QuickJSContext
   readonly clock: Deadline
-  readonly made: Made
-  readonly held: QuickJSHandle[]
-  /** The prelude, which is given the host and the subject. */
-  readonly prelude: QuickJSHandle
-  readonly host: QuickJSHandle
+  /** What the prelude answers: it is given the subject, and begins a run. */
+  readonly begin: QuickJSHandle
+  /** Makes everything as it was before the first run, unless nothing ran since. */
+  reset(): void
+  /** Begins the time of a run. Answers what the run will have made. */
+  start(timeMs: number): Made
 }
 
-function makeInside(quickjs: QuickJSWASMModule, hmac: Hmac): Inside {
+function makeInside(
+  quickjs: QuickJSWASMModule,
+  memory: WebAssembly.Memory,
+  hmac: Hmac,
+  first: string,
+): Inside {
   const runtime = quickjs.newRuntime({ maxStackSizeBytes: stackBytes })
   const context = runtime.newContext()
-  const made: Made = { lines: [], headers: new Map() }
-  const clock = deadline()
+  const clock = makeDeadline()
+  let made = nothingMade()
+  let used = false
   runtime.setInterruptHandler(() => clock.passed() || made.exit !== undefined)
-  const host = context.newFunction('host', answerer(context, hmac, made))
+  const host = context.newFunction(
+    'host',
+    answerer(context, hmac, () => made),
+  )
+  context.unwrapResult(context.evalCode(first, 'first.js', { type: 'global' })).dispose()
   const prepared = context.unwrapResult(context.evalCode(prelude, 'prelude.js', { type: 'global' }))
-  return { quickjs, runtime, context, clock, made, held: [host, prepared], prelude: prepared, host }
+  const begin = context.unwrapResult(context.callFunction(prepared, context.undefined, host))
+  const snapshot = takeSnapshot(memory)
+  return {
+    context,
+    clock,
+    begin,
+    reset() {
+      if (!used) return
+      snapshot.restore()
+      made = nothingMade()
+      used = false
+    },
+    start(timeMs) {
+      used = true
+      clock.begin(timeMs)
+      return made
+    },
+  }
 }
 
 function runInside(inside: Inside, run: Run): { ending: Ending; clean: boolean } {
-  const { runtime, context, clock, made, held } = inside
+  const made = inside.start(run.timeMs)
   let ending: Ending
-  clock.begin(run.timeMs)
   try {
     evaluate(inside, run)
     ending = made.exit ?? {
@@ -104,129 +131,27 @@ function runInside(inside: Inside, run: Run): { ending: Ending; clean: boolean }
       ...(made.body === undefined ? {} : { body: made.body }),
     }
   } catch (thrown) {
-    ending = made.exit ?? endingOfThrown(thrown, made.lines, clock.late(), run.subject === null)
+    ending = made.exit ?? endingOfThrown(thrown, made.lines, inside.clock.late(), run.subject === null)
   }
-  if (ending.kind === 'exceeded') return { ending, clean: false }
-  try {
-    for (const handle of held) handle.dispose()
-    context.dispose()
-    runtime.dispose()
-    return { ending, clean: true }
-  } catch {
-    // What cannot be taken apart is left to the garbage collector, and the next run gets an instance of its own.
-    return { ending, clean: false }
-  }
+  return { ending, clean: ending.kind !== 'exceeded' }
 }
 
-function evaluate({ context, held, host, prelude }: Inside, { source, subject }: Run) {
-  const hold = (handle: QuickJSHandle) => {
-    held.push(handle)
-    return handle
-  }
+/** What it makes inside stays there: the next run begins from the memory of before. */
+function evaluate({ context, begin }: Inside, { source, subject }: Run) {
   /** Answers the handle of a result, or throws what the code inside threw, as plain data. */
   const open = (result: { error?: QuickJSHandle | undefined; value?: QuickJSHandle }): QuickJSHandle => {
-    if (result.error === undefined) return hold(result.value!)
-    throw new ThrownInside(described(context, hold(result.error)))
+    if (result.error === undefined) return result.value!
+    throw new ThrownInside(described(context, result.error))
   }
   if (subject === null) {
     open(context.evalCode(source, 'function.js', { type: 'global', compileOnly: true }))
     return
   }
-  const text = hold(context.newString(JSON.stringify(subject)))
-  const finish = open(context.callFunction(prelude, context.undefined, host, text))
+  const seeds = [...crypto.getRandomValues(new Int32Array(4))]
+  const [text, seedsText] = [subject, seeds].map((each) => context.newString(JSON.stringify(each)))
+  const end = open(context.callFunction(begin, context.undefined, text!, seedsText!))
   open(context.evalCode(source, 'function.js', { type: 'global' }))
   const call = "if (typeof handle !== 'function') throw new TypeError('handle() is not defined'); handle()"
   const result = open(context.evalCode(call, 'call.js', { type: 'global' }))
-  open(context.callFunction(finish, context.undefined, result))
-}
-
-interface Deadline {
-  begin(timeMs: number): void
-  passed(): boolean
-  late(): boolean
-}
-
-function deadline(): Deadline {
-  let started = 0
-  let mostMs = Infinity
-  let polls = 0
-  let late = false
-  return {
-    begin(timeMs) {
-      started = performance.now()
-      mostMs = timeMs
-    },
-    late: () => late,
-    passed() {
-      if (mostMs === Infinity) return false
-      polls++
-      const tookMs = performance.now() - started
-      late ||= polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > mostMs
-      return late
-    },
-  }
-}
-
-/** What the code inside threw, as texts. */
-class ThrownInside extends Error {
-  readonly described: Described
-
-  constructor(thrown: Described) {
-    super('thrown inside')
-    this.described = thrown
-  }
-}
-
-interface Described {
-  readonly message: string
-  readonly text: string
-}
-
-const mostOfError = 4000
-
-/** Reads the properties of an error one by one, none longer than needed: the whole might fill the memory out here. */
-function described(context: QuickJSContext, thrown: QuickJSHandle): Described {
-  const type = context.typeof(thrown)
-  // With no memory left for an error, the engine throws null.
-  if (type === 'object' && context.sameValue(thrown, context.null)) return { message: 'out of memory', text: '' }
-  if (type !== 'object' && type !== 'function') {
-    const value =
-      type === 'string' ? JSON.stringify(textOf(context, thrown)) : type === 'undefined' ? type : `a ${type}`
-    return { message: '', text: type === 'string' ? (textOf(context, thrown) ?? '') : `${value} was thrown` }
-  }
-  const [name, message, stack] = ['name', 'message', 'stack'].map((key) => {
-    try {
-      return context.getProp(thrown, key).consume((value) => textOf(context, value))
-    } catch {
-      return null // a getter of the function that throws
-    }
-  })
-  const place = /function\.js:(\d+):(\d+)/.exec(stack ?? '')
-  const what = `${name == null ? '' : `${name}: `}${message ?? 'undefined was thrown'}`
-  return {
-    message: message ?? '',
-    text: what.slice(0, 400) + (place === null ? '' : ` (line ${place[1]}, column ${place[2]})`),
-  }
-}
-
-/** The text of a string, or null. */
-function textOf(context: QuickJSContext, handle: QuickJSHandle): string | null {
-  if (context.typeof(handle) !== 'string') return null
-  try {
-    return plainText(context, handle, mostOfError)
-  } catch {
-    return 'a long text'
-  }
-}
-
-function endingOfThrown(thrown: unknown, lines: readonly Line[], late: boolean, isCheck: boolean): Ending {
-  if (late) return { kind: 'exceeded', lines, limit: 'time' }
-  if (thrown instanceof ThrownInside) {
-    const { message, text } = thrown.described
-    if (message === 'out of memory') return { kind: 'exceeded', lines, limit: 'memory' }
-    if (message === 'stack overflow') return { kind: 'exceeded', lines, limit: 'stack' }
-    return isCheck ? { kind: 'syntax', message: text } : { kind: 'thrown', lines, message: text }
-  }
-  // The engine itself gave up: its parser has no stack check, and its allocations from outside have no error to throw.
-  return { kind: 'exceeded', lines, limit: thrown instanceof RangeError ? 'stack' : 'memory' }
+  open(context.callFunction(end, context.undefined, result))
 }

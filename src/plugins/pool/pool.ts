@@ -2,6 +2,7 @@ import type { Thread } from '../../contracts/platform.ts'
 import { inTurns } from '../../core/in-turns.ts'
 import { type Tenant, tenantShares } from '../../core/tenants.ts'
 import { type Crew, makeCrew } from './crew.ts'
+import { makePace } from './pace.ts'
 import { makeTrust } from './trust.ts'
 
 export type { Tenant } from '../../core/tenants.ts'
@@ -9,7 +10,7 @@ export type { Tenant } from '../../core/tenants.ts'
 export type Call = (message: unknown) => Promise<unknown>
 
 /** One run: some calls of a process, after one another. */
-export interface Job<Answer> {
+export interface Job<Answer, Part = never> {
   readonly tenant: Tenant
   /** Whose run it is: what exceeds its limits is remembered by the identity of this object. */
   readonly script: object
@@ -17,9 +18,17 @@ export interface Job<Answer> {
   /** Called when the wait for a process is over and the run begins. */
   readonly onTurn?: (() => void) | undefined
   work(call: Call): Promise<Answer>
+  /** For a run that may be carried out together with others of its script which wait as well. */
+  readonly together?: Together<Answer, Part> | undefined
   /** Whether the answer tells of a limit that was exceeded, and perhaps of a process that is better ended for it. */
   judge?(answer: Answer): 'well' | 'exceeded' | 'spent'
   readonly timeMs?: number
+}
+
+interface Together<Answer, Part> {
+  readonly part: Part
+  /** Carries out several runs at once. Answers in the order of the parts. */
+  work(call: Call, parts: readonly Part[]): Promise<readonly Answer[]>
 }
 
 /** How a run ended: with an answer; without a process for it; after its time; with the end of its process. */
@@ -39,8 +48,11 @@ interface PoolOptions {
 interface Waiting {
   readonly workspace: string
   readonly script: object
-  /** Its turn has come, in a process of that crew. */
-  go(crew: Crew): Promise<void>
+  readonly job: Job<unknown, unknown>
+  /** The wait is over. */
+  leave(): void
+  resolve(outcome: Outcome<unknown>): void
+  reject(cause: unknown): void
 }
 
 // The scripts stop most runs at their time by themselves. What does not end is killed this much later.
@@ -66,39 +78,69 @@ export function makePool(
   const places = tenantShares(total)
   const lines = inTurns<Waiting>()
   const trust = makeTrust(now)
+  const pace = makePace()
 
   const isTrusted = ({ script, workspace }: Waiting) => trust.isTrusted(script, workspace)
   const isNew = (waiting: Waiting) => !isTrusted(waiting) && !trust.isStruck(waiting.script)
   const isDoubtful = (waiting: Waiting) => !isTrusted(waiting)
 
   function dispatch(): void {
-    for (let next = first(trusted, isTrusted); next !== undefined; next = first(trusted, isTrusted))
-      void next.go(trusted)
+    while (trusted.hasRoom()) {
+      const next = lines.next(isTrusted)
+      if (next === undefined) break
+      void go([next, ...companionsOf(next)], trusted)
+    }
     if (!doubtful.hasRoom()) return
-    void (lines.next(isNew) ?? lines.next(isDoubtful))?.go(doubtful)
+    const next = lines.next(isNew) ?? lines.next(isDoubtful)
+    if (next !== undefined) void go([next], doubtful)
   }
 
-  const first = (crew: Crew, mayGo: (waiting: Waiting) => boolean) => (crew.hasRoom() ? lines.next(mayGo) : undefined)
+  /** What goes with a run whose turn has come: others of the same script, so that no tenant waits for another one. */
+  function companionsOf({ script, job }: Waiting): readonly Waiting[] {
+    const companions: Waiting[] = []
+    if (job.together === undefined) return companions
+    const most = pace.runsAtOnce(script)
+    while (companions.length + 1 < most) {
+      const next = lines.next((waiting) => waiting.script === script && waiting.job.together !== undefined)
+      if (next === undefined) break
+      companions.push(next)
+    }
+    return companions
+  }
 
-  async function onProcess<Answer>(job: Job<Answer>, crew: Crew): Promise<Outcome<Answer>> {
+  async function go(group: readonly Waiting[], crew: Crew): Promise<void> {
+    for (const { leave } of group) leave()
+    const [first, ...others] = group as readonly [Waiting, ...Waiting[]]
+    if (others.length === 0) await carryOut(first.job, crew).then(first.resolve, first.reject)
+    else await carryOutTogether(group, first.job, crew)
+    dispatch()
+  }
+
+  /** `jobs` are those that the work is for, all of one script. */
+  async function onProcess<Answer>(
+    jobs: readonly Job<unknown, unknown>[],
+    crew: Crew,
+    work: (call: Call) => Promise<Answer>,
+    isSpent: (answer: Answer) => boolean,
+  ): Promise<Outcome<Answer>> {
+    const { script, tenant, timeMs: ownMs = timeMs } = jobs[0]! // there is one at least
     return await crew.use<Outcome<Answer>>(async (thread) => {
-      job.onTurn?.() // not before: the start of a process is no time of the tenant's
-      let timer: ReturnType<typeof setTimeout> | undefined
+      for (const job of jobs) job.onTurn?.() // not before: the start of a process is no time of the tenant's
       let timedOut = false
-      timer = setTimeout(
-        () => {
-          timedOut = true
-          thread.kill()
-        },
-        (job.timeMs ?? timeMs) + graceMs,
-      )
+      const timer = setTimeout(() => {
+        timedOut = true
+        thread.kill()
+      }, ownMs + graceMs)
+      let workedMs = 0
       try {
-        const answer = await job.work(async (message) => {
+        const answer = await work(async (message) => {
           const { answer, busyMs } = await thread.call(message)
-          if (busyMs > heavyMs) trust.strike(job.script, job.tenant.workspace, heavyMemoryMs)
+          workedMs += busyMs
+          if (busyMs > heavyMs) trust.strike(script, tenant.workspace, heavyMemoryMs)
           return answer
         })
-        return { answer: { kind: 'answer', answer }, spent: job.judge?.(answer) === 'spent' }
+        pace.note(script, workedMs / jobs.length)
+        return { answer: { kind: 'answer', answer }, spent: isSpent(answer) }
       } catch (cause) {
         if (thread.alive) throw cause
         return { answer: { kind: timedOut ? 'time' : 'ended' }, spent: true }
@@ -108,40 +150,69 @@ export function makePool(
     })
   }
 
-  async function carryOut<Answer>(job: Job<Answer>, crew: Crew): Promise<Outcome<Answer>> {
-    const outcome = await onProcess(job, crew)
-    const well = outcome.kind === 'answer' && (job.judge?.(outcome.answer) ?? 'well') === 'well'
+  async function carryOut<Answer>(job: Job<Answer, unknown>, crew: Crew): Promise<Outcome<Answer>> {
+    const judge = (answer: Answer) => job.judge?.(answer) ?? 'well'
+    const outcome = await onProcess(
+      [job],
+      crew,
+      (call) => job.work(call),
+      (answer) => judge(answer) === 'spent',
+    )
+    const well = outcome.kind === 'answer' && judge(outcome.answer) === 'well'
     if (well) trust.praise(job.script)
     else trust.strike(job.script, job.tenant.workspace, memoryMs)
     return outcome
   }
 
+  async function carryOutTogether(group: readonly Waiting[], { together }: Job<unknown, unknown>, crew: Crew) {
+    const jobs = group.map(({ job }) => job)
+    const parts = jobs.map((job) => job.together!.part) // only such jobs are companions
+    try {
+      const outcome = await onProcess(
+        jobs,
+        crew,
+        (call) => together!.work(call, parts),
+        () => false,
+      )
+      for (const [at, { job, resolve }] of group.entries()) {
+        if (outcome.kind === 'answer') resolve({ kind: 'answer', answer: outcome.answer[at] })
+        // Nobody can tell which of the runs ended the process: each is run again by itself, and judged by that.
+        else wait({ ...job, together: undefined }, group[at]!)
+      }
+    } catch (cause) {
+      for (const { reject } of group) reject(cause)
+    }
+  }
+
+  function wait(job: Job<unknown, unknown>, { resolve, reject }: Pick<Waiting, 'resolve' | 'reject'>): void {
+    const giveUp = () => {
+      lines.remove(waiting)
+      waiting.leave()
+      resolve({ kind: 'busy' })
+    }
+    const timer = setTimeout(giveUp, 2 * timeMs)
+    const waiting: Waiting = {
+      workspace: job.tenant.workspace,
+      script: job.script,
+      job,
+      leave() {
+        clearTimeout(timer)
+        job.signal?.removeEventListener('abort', giveUp)
+      },
+      resolve,
+      reject,
+    }
+    job.signal?.addEventListener('abort', giveUp)
+    lines.add(waiting)
+  }
+
   return {
     /** Rejects when no process can be had. */
-    run<Answer>(job: Job<Answer>): Promise<Outcome<Answer>> {
+    run<Answer, Part = never>(job: Job<Answer, Part>): Promise<Outcome<Answer>> {
       if (!places.take(job.tenant, 1)) return Promise.resolve({ kind: 'busy' })
       return new Promise<Outcome<Answer>>((resolve, reject) => {
-        const giveUp = () => {
-          lines.remove(waiting)
-          leave()
-          resolve({ kind: 'busy' })
-        }
-        const timer = setTimeout(giveUp, 2 * timeMs)
-        const leave = () => {
-          clearTimeout(timer)
-          job.signal?.removeEventListener('abort', giveUp)
-        }
-        const waiting: Waiting = {
-          workspace: job.tenant.workspace,
-          script: job.script,
-          async go(crew) {
-            leave()
-            await carryOut(job, crew).then(resolve, reject)
-            dispatch()
-          },
-        }
-        job.signal?.addEventListener('abort', giveUp)
-        lines.add(waiting)
+        // A job answers what it says it answers.
+        wait(job, { resolve: resolve as Waiting['resolve'], reject })
         dispatch()
       }).finally(() => places.give(job.tenant, 1))
     },
