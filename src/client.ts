@@ -1,5 +1,6 @@
 import { queryPairs } from './core/cursor.ts'
 import { sliceProperty } from './core/json-slice.ts'
+import { withSentences } from './core/with-sentences.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 import { JsonText } from './schema/json-text.ts'
 import type { ListInput } from './schema/page.ts'
@@ -8,7 +9,7 @@ import type { ServiceFunctions } from './surface.ts'
 
 // The service functions of an instance elsewhere, asked through its administrative API.
 
-export { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+export { type ErrorBody, type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 export { JsonText } from './schema/json-text.ts'
 
 /** The service functions, with the names, types and errors they have in the process of the instance. */
@@ -77,7 +78,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     }
   }
 
-  return {
+  return withSentences({
     workspaces: {
       list: (query = {}) => call('GET', '/workspaces', { query }),
       create: (body) => call('POST', '/workspaces', { body }),
@@ -114,7 +115,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
         call('POST', at(workspace, 'config', 'sync'), { body, query: { dry_run: dryRun } }),
       dump: (workspace) => call('POST', at(workspace, 'config', 'dump')),
     },
-  }
+  })
 }
 
 /** An input as JSON, in which a `JsonText` stands with its very text. */
