@@ -1,5 +1,6 @@
 import { queryPairs } from './core/cursor.ts'
 import { sliceProperty } from './core/json-slice.ts'
+import { withSentences } from './core/with-sentences.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
@@ -9,7 +10,7 @@ import type { ServiceFunctions } from './surface.ts'
 
 // The service functions of an instance elsewhere, asked through its administrative API.
 
-export { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+export { type ErrorBody, type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 export { JsonText } from './schema/json-text.ts'
 
 /** The service functions, with the names, types and errors they have in the process of the instance. */
@@ -71,7 +72,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     const text = await perform(operation, args)
     return operation.answers[204] === undefined ? (JSON.parse(text) as unknown) : undefined
   })
-  return {
+  return withSentences({
     ...functions,
     events: {
       ...functions.events,
@@ -79,7 +80,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
         return sliceProperty(await perform(operations['events.get'], [workspace, id]), 'data')! // every event has it
       },
     },
-  }
+  })
 }
 
 /** An input as JSON, in which a `JsonText` stands with its very text. A string is JSON already. */

@@ -42,28 +42,60 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   internal: 500,
 }
 
+/** What the administrative API answers to an error. */
+export interface ErrorBody {
+  readonly message: string
+  readonly error?: { readonly message: string; readonly fields: FieldErrors; readonly '...'?: string }
+}
+
 /**
- * Every error that Posthorn throws on purpose. `message` is for a person and holds no secret; `fields` is there when
- * a body or the parameters of a list were refused place by place, and `more` when there were more reasons than `fields`
- * holds. Of a cause it keeps what `bareError` does.
+ * Every error that Posthorn throws on purpose. `message` is a sentence for a person and holds no secret; `fields` is there
+ * when a body or the parameters of a list were refused place by place, and `more` when there were more reasons than
+ * `fields` holds. `details` are the ids that the call named, such as `{ workspace, endpoint }`; `body` is what the
+ * administrative API answers. Of a cause it keeps what `bareError` does.
  */
 export class PosthornError extends Error {
   readonly code: ErrorCode
   readonly fields: FieldErrors | undefined
   /** How many reasons `fields` leaves out. */
   readonly more: number | undefined
+  readonly details: Readonly<Record<string, string>>
+  readonly body: ErrorBody
 
   constructor(
     code: ErrorCode,
     message: string,
-    details: { fields?: FieldErrors; more?: number | undefined; cause?: unknown } = {},
+    details: {
+      fields?: FieldErrors | undefined
+      more?: number | undefined
+      cause?: unknown
+      ids?: Readonly<Record<string, string>>
+      body?: ErrorBody
+    } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: bareError(details.cause) })
     this.name = 'PosthornError'
     this.code = code
     this.fields = details.fields
     this.more = details.more
+    this.details = details.ids ?? {}
+    this.body = details.body ?? bodyOf(message, details.fields, details.more)
   }
+
+  /** The same error with another sentence. One error may be thrown to several callers, so this one stays as it is. */
+  retold(message: string, ids: Readonly<Record<string, string>>): PosthornError {
+    const { code, fields, more, cause, body, stack } = this
+    const error = new PosthornError(code, message, { fields, more, ...(cause !== undefined && { cause }), ids, body })
+    const lines = stack?.slice(stack.indexOf('\n    at ')) // where it happened, which is not here
+    if (stack?.includes('\n    at ')) error.stack = `${error.name}: ${message}${lines}`
+    return error
+  }
+}
+
+function bodyOf(message: string, fields: FieldErrors | undefined, more: number | undefined): ErrorBody {
+  if (fields === undefined) return { message }
+  const left = more === undefined ? {} : { '...': `${more} more` }
+  return { message: 'Request Validation', error: { message, fields, ...left } }
 }
 
 const retryableCodes: ReadonlySet<unknown> = new Set<ErrorCode>([

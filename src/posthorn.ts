@@ -7,6 +7,7 @@ import type { Job } from './contracts/queue.ts'
 import type { BoundStorage, Storage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
+import { withSentences } from './core/with-sentences.ts'
 import { PosthornError } from './errors.ts'
 import { serviceFunctions } from './functions.ts'
 import { adminHandler } from './http/admin.ts'
@@ -108,7 +109,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   })
 
   return {
-    ...serviceFunctions(services),
+    ...withSentences(serviceFunctions(services)),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -143,7 +144,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     emit: () => {}, // whether any of it happened is known only after the commit
   }
   const all = serviceFunctions(composeServices(ctx, operationNames).services)
-  const bound = { ...all, endpoints: { ...all.endpoints, test: noRequests } }
+  const bound = withSentences({ ...all, endpoints: { ...all.endpoints, test: noRequests } })
   return {
     ...(outer.settings.requireTransaction ? guarded(bound, storage) : bound),
     committed: async () => outer.enqueued(added.splice(0)),

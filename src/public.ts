@@ -1,5 +1,5 @@
 // What every entry of the package exports beside `createPosthorn`.
-export { type ErrorCode, type FieldError, type FieldErrors, isRetryable, PosthornError } from './errors.ts'
+export { type ErrorBody, type ErrorCode, type FieldError, type FieldErrors, isRetryable, PosthornError } from './errors.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type {
   Awaitable,
@@ -64,6 +64,7 @@ export type {
   BreakerOptions,
   DeliverOptions,
   GatewayOptions,
+  OpenApiOptions,
   Options,
   LimitOptions,
   RetentionOptions,

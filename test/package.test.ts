@@ -194,8 +194,8 @@ describe('what it weighs', () => {
     otel: 3,
     'event-validation/index': 30,
     'function/index': 17,
-    'memory/index': 10,
-    'node/index': 49,
+    'memory/index': 11,
+    'node/index': 50,
     'postgres/index': 30,
     'redis/index': 24,
   }

@@ -21,7 +21,10 @@ export default defineConfig({
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
     // These have a package.json of their own, so that the main install stays light.
-    exclude: [...configDefaults.exclude, 'test/{bench,faults,interop,json-schema,package,runtime,transactions}/**'],
+    exclude: [
+      ...configDefaults.exclude,
+      'test/{bench,clients,faults,interop,json-schema,package,runtime,transactions}/**',
+    ],
     // Most files wait for servers and timers more than they compute.
     maxWorkers: 3,
     // Loaded machines are slow; what hangs is still caught.

@@ -12,7 +12,7 @@ const moment = (what: string): Json => ({
   format: 'int64',
   description: `${what}, unix milliseconds.`,
 })
-export const object = (properties: Properties, optional: readonly string[] = []): Json => ({
+const object = (properties: Properties, optional: readonly string[] = []): Json => ({
   type: 'object',
   properties,
   required: Object.keys(properties).filter((name) => !optional.includes(name)),

@@ -7,7 +7,7 @@ export type Properties = Readonly<Record<string, Json>>
 export type Texts = Readonly<Record<string, string>>
 
 /** What JSON Schema can say of what a valibot schema checks, as the library tells it. */
-export function told(schema: GenericSchema): Json {
+function told(schema: GenericSchema): Json {
   // Rules that JSON Schema cannot tell are left out; what is said of the last step of a pipe holds for its input.
   const options = { target: 'draft-2020-12', typeMode: 'output', errorMode: 'ignore' } as const
   const { $schema: _, ...described } = toJsonSchema(schema, options)

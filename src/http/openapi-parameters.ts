@@ -55,7 +55,7 @@ export function listQuery(parameters: Parameters): Json[] {
   })
 }
 
-export function queryParameter(name: string, schema: Json, description: string): Json {
+function queryParameter(name: string, schema: Json, description: string): Json {
   return { name, in: 'query', required: false, description, schema }
 }
 

@@ -27,11 +27,9 @@ export function errorResponse(
     repeating.warn('a request was refused', { cause })
     return json(503, { message: 'service unavailable' }, { 'retry-after': '1' })
   }
-  if (cause.fields === undefined) return json(status, { message: cause.message })
-  const more = cause.more === undefined ? {} : { '...': `${cause.more} more` }
-  const fields = settings.compatible === 'webhookx' ? inAlphabeticalOrder(cause.fields) : cause.fields
-  const error = { message: cause.message, fields, ...more }
-  return json(status, { message: 'Request Validation', error })
+  const { body } = cause
+  if (body.error === undefined || settings.compatible !== 'webhookx') return json(status, body)
+  return json(status, { ...body, error: { ...body.error, fields: inAlphabeticalOrder(body.error.fields) } })
 }
 
 /** What a client sees of a failure that the log tells. */

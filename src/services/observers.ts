@@ -38,18 +38,44 @@ export function observers(log: Logger): Observers {
 
 /**
  * The host's logger, safe to call: its own failures are nobody's, since a log line may not end a delivery, and of errors
- * it is shown no more than `bareError` keeps.
+ * it is shown no more than `bareError` keeps. Loggers that take details before the message get them so.
  */
 export function safeLogger(logger: Logger): Logger {
+  const detailsFirst = takesDetailsFirst(logger)
   const at =
     (level: keyof Logger): Logger['warn'] =>
     (message, details) => {
       try {
-        if (details === undefined) logger[level](message)
-        else logger[level](message, 'cause' in details ? { ...details, cause: bareError(details['cause']) } : details)
+        if (details === undefined) return logger[level](message)
+        const shown = 'cause' in details ? { ...details, cause: legible(bareError(details['cause'])) } : details
+        if (detailsFirst) (logger[level] as unknown as DetailsFirst).call(logger, shown, message)
+        else logger[level](message, shown)
       } catch {
         // There is nowhere left to tell it.
       }
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
+}
+
+type DetailsFirst = (details: object, message: string) => void
+
+/** Whether a logger is of the family of pino or bunyan, which drop an object that follows the message. */
+function takesDetailsFirst(logger: object): boolean {
+  const { bindings, setBindings, addStream } = logger as Readonly<Record<string, unknown>> // of whatever the host logs with
+  const isPino = typeof bindings === 'function' && typeof setBindings === 'function'
+  return isPino || typeof addStream === 'function'
+}
+
+/** An error that is no `{}` in JSON, in which many loggers write their lines. */
+function legible(error: unknown): unknown {
+  if (!(error instanceof Error)) return error
+  const { name, message, stack, cause } = error
+  const toJSON = () => ({
+    name,
+    message,
+    ...(error as object),
+    stack,
+    ...(cause !== undefined && { cause: legible(cause) }),
+  })
+  return Object.defineProperty(error, 'toJSON', { value: toJSON })
 }

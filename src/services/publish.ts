@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { jsonOf } from '../core/json-of.ts'
 import { eventInput, type EventInput } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
@@ -31,5 +32,5 @@ function shallow(input: EventInput): unknown {
 }
 
 function dataText({ data }: EventInput): string {
-  return data instanceof JsonText ? data.text : JSON.stringify(data)
+  return data instanceof JsonText ? data.text : jsonOf(data, 'data')
 }

@@ -2,6 +2,7 @@ import * as v from 'valibot'
 
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
+import { jsonOf } from '../core/json-of.ts'
 import { manual } from '../core/schedule.ts'
 import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
@@ -41,7 +42,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       const data =
         parsed.data instanceof JsonText
           ? parsed.data.text
-          : JSON.stringify(parsed.data === undefined ? sample : parsed.data)
+          : jsonOf(parsed.data === undefined ? sample : parsed.data, 'data')
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const stored = idPattern.test(id) ? await ctx.storage.endpoints.get(workspaceId, id) : null
       if (stored === null) throw notFound()

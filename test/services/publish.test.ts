@@ -22,5 +22,6 @@ test('a process that publishes many events at once before it knows their workspa
 test('an unknown workspace is unknown to each of those who ask at once', async () => {
   const posthorn = createTestPosthorn()
   const publish = () => posthorn.events.create('nowhere', { event_type: 'x', data: {} })
-  for (const one of [publish(), publish(), publish()]) await expect(one).rejects.toThrow('invalid workspace: nowhere')
+  for (const one of [publish(), publish(), publish()])
+    await expect(one).rejects.toThrow('workspace "nowhere" does not exist')
 })

@@ -86,7 +86,7 @@ describe('inputs from code', () => {
     const { endpoints } = createTestPosthorn()
     await expect(endpoints.create('nope', { request: { url } })).rejects.toMatchObject({
       code: 'unknown_workspace',
-      message: 'invalid workspace: nope',
+      message: 'workspace "nope" does not exist; create it with workspaces.create({ id: "nope" })',
     })
   })
 })

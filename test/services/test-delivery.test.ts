@@ -126,7 +126,9 @@ describe('a test delivery', () => {
       const { status, body: answer } = await post(posthorn, '/endpoints/shop/test', body)
       const message = body === 'null' ? 'Value is not nullable' : 'value must be an object'
       expect([status, answer], body).toEqual([400, { message }])
-      await expect(posthorn.endpoints.test('default', 'shop', JSON.parse(body))).rejects.toMatchObject({ message })
+      await expect(posthorn.endpoints.test('default', 'shop', JSON.parse(body))).rejects.toMatchObject({
+        body: { message },
+      })
     }
     expect(posthorn.deliveries).toHaveLength(0)
   })

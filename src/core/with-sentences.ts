@@ -1,0 +1,30 @@
+import { PosthornError } from '../errors.ts'
+
+type Call = (...args: never[]) => Promise<unknown>
+
+/**
+ * The same functions, whose errors say in a sentence what was asked, what is wrong and what to do. `body` of such an error
+ * is what HTTP answers. Functions stand in groups: `{ endpoints: { create } }`.
+ */
+export function withSentences<Functions extends object>(functions: Functions): Functions {
+  const spoken = ([group, calls]: [string, object]) => {
+    const entries = Object.entries(calls as Readonly<Record<string, Call>>).map(([name, call]) => [
+      name,
+      told(`${group}.${name}`, call),
+    ])
+    return [group, Object.fromEntries(entries)]
+  }
+  return Object.fromEntries(Object.entries(functions).map(spoken)) as Functions // name by name
+}
+
+function told(operation: string, call: Call): Call {
+  return async (...args) => {
+    try {
+      return await call(...args)
+    } catch (cause) {
+      if (!(cause instanceof PosthornError)) throw cause
+      const { sentence, idsOf } = await import('./sentence.ts') // most processes never need it
+      throw cause.retold(sentence(operation, args, cause), idsOf(operation, args))
+    }
+  }
+}
