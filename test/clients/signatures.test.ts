@@ -66,6 +66,6 @@ describe('signatures', () => {
     expect(answer.refused).toBe(true)
     expect(await verifyWebhook({ headers: answer.headers, body }, secret)).toEqual(JSON.parse(body))
     const other = `whsec_${Buffer.alloc(32, 8).toString('base64')}`
-    await expect(verifyWebhook({ headers: answer.headers, body }, other)).rejects.toThrow()
+    await expect(verifyWebhook({ headers: answer.headers, body }, other)).rejects.toThrow(/signature/)
   })
 })
