@@ -81,12 +81,7 @@ interface Inside {
   start(timeMs: number): Made
 }
 
-function makeInside(
-  quickjs: QuickJSWASMModule,
-  memory: WebAssembly.Memory,
-  hmac: Hmac,
-  first: string,
-): Inside {
+function makeInside(quickjs: QuickJSWASMModule, memory: WebAssembly.Memory, hmac: Hmac, first: string): Inside {
   const runtime = quickjs.newRuntime({ maxStackSizeBytes: stackBytes })
   const context = runtime.newContext()
   const clock = makeDeadline()
