@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 17,
     'memory/index': 10,
     'node/index': 49,
-    'postgres/index': 30,
+    'postgres/index': 31,
     'redis/index': 24,
   }
 
