@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 17,
     'memory/index': 11,
     'node/index': 50,
-    'postgres/index': 30,
+    'postgres/index': 31,
     'redis/index': 24,
   }
 
