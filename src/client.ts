@@ -1,6 +1,7 @@
-import { queryPairs } from './core/cursor.ts'
+import { queryPairs } from './core/query-pairs.ts'
 import { sliceProperty } from './core/json-slice.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+import { withEach } from './operations/each.ts'
 import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
@@ -69,9 +70,11 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
 
   const functions = functionsOf((_, operation) => async (...args) => {
     const text = await perform(operation, args)
-    return operation.answers[204] === undefined ? (JSON.parse(text) as unknown) : undefined
+    if (operation.answers[204] !== undefined) return undefined
+    const answer: unknown = JSON.parse(text)
+    return operation.list ? withCursors(answer as object) : answer
   })
-  return {
+  return withEach({
     ...functions,
     events: {
       ...functions.events,
@@ -79,7 +82,15 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
         return sliceProperty(await perform(operations['events.get'], [workspace, id]), 'data')! // every event has it
       },
     },
-  }
+  })
+}
+
+/** A page whose addresses of the pages beside it are cursors, as the functions in the process answer them. */
+function withCursors(page: { readonly next?: string | null; readonly prev?: string | null }): object {
+  const cursor = (address: string | null | undefined, name: string) =>
+    typeof address === 'string' ? new URL(address, 'http://localhost').searchParams.get(name) : null
+  if (page.next === undefined) return page
+  return { ...page, next: cursor(page.next, 'after'), prev: cursor(page.prev, 'before') }
 }
 
 /** An input as JSON, in which a `JsonText` stands with its very text. A string is JSON already. */
