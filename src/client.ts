@@ -1,7 +1,8 @@
-import { queryPairs } from './core/cursor.ts'
+import { queryPairs } from './core/query-pairs.ts'
 import { sliceProperty } from './core/json-slice.ts'
 import { withSentences } from './core/with-sentences.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
+import { withEach } from './operations/each.ts'
 import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
@@ -70,17 +71,28 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
 
   const functions = functionsOf((_, operation) => async (...args) => {
     const text = await perform(operation, args)
-    return operation.answers[204] === undefined ? (JSON.parse(text) as unknown) : undefined
+    if (operation.answers[204] !== undefined) return undefined
+    const answer: unknown = JSON.parse(text)
+    return operation.list ? withCursors(answer as object) : answer
   })
-  return withSentences({
+  const spoken = withSentences({
     ...functions,
     events: {
       ...functions.events,
-      async raw(workspace, id) {
+      async raw(workspace: string, id: string) {
         return sliceProperty(await perform(operations['events.get'], [workspace, id]), 'data')! // every event has it
       },
     },
   })
+  return withEach(spoken)
+}
+
+/** A page whose addresses of the pages beside it are cursors, as the functions in the process answer them. */
+function withCursors(page: { readonly next?: string | null; readonly prev?: string | null }): object {
+  const cursor = (address: string | null | undefined, name: string) =>
+    typeof address === 'string' ? new URL(address, 'http://localhost').searchParams.get(name) : null
+  if (page.next === undefined) return page
+  return { ...page, next: cursor(page.next, 'after'), prev: cursor(page.prev, 'before') }
 }
 
 /** An input as JSON, in which a `JsonText` stands with its very text. A string is JSON already. */

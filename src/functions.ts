@@ -1,23 +1,31 @@
+import { withSentences } from './core/with-sentences.ts'
+import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import type { Event, StoredEvent } from './schema/event.ts'
 import type { Created, Services } from './services/services.ts'
 import type { ServiceFunctions } from './surface.ts'
 
+/** Wraps each function, to refuse calls for instance. */
+export type Guard = <Args extends readonly unknown[], Answer>(
+  call: (...args: Args) => Promise<Answer>,
+) => (...args: Args) => Promise<Answer>
+
 /** The functions of `createPosthorn`: those of the table, with the parsed `data` of events. */
-export function serviceFunctions(services: Services): ServiceFunctions {
+export function serviceFunctions(services: Services, guard: Guard = (call) => call): ServiceFunctions {
   const functions = functionsOf((name, operation) => {
     const call = functionOf(services, name)
     const show = shownBy(operation)
-    return async (...args) => show(await call(...args))
+    return guard(async (...args) => show(await call(...args)))
   })
-  return {
+  const spoken = withSentences({
     ...functions,
     events: {
       ...functions.events,
-      raw: async (workspace, id) => (await services.events.get(workspace, id)).data,
+      raw: guard(async (workspace: string, id: string) => (await services.events.get(workspace, id)).data),
     },
-  }
+  })
+  return withEach(spoken)
 }
 
 /** How the answer of a use case is shown to the host. */

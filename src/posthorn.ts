@@ -7,9 +7,8 @@ import type { Job } from './contracts/queue.ts'
 import type { BoundStorage, Storage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
-import { withSentences } from './core/with-sentences.ts'
 import { PosthornError } from './errors.ts'
-import { serviceFunctions } from './functions.ts'
+import { type Guard, serviceFunctions } from './functions.ts'
 import { adminHandler } from './http/admin.ts'
 import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
@@ -27,7 +26,7 @@ import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
-import type { BoundPosthorn, Posthorn, ServiceFunctions } from './surface.ts'
+import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/worker.ts'
@@ -109,7 +108,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   })
 
   return {
-    ...withSentences(serviceFunctions(services)),
+    ...serviceFunctions(services),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -143,10 +142,10 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     enqueued: (jobs) => void added.push(...jobs),
     emit: () => {}, // whether any of it happened is known only after the commit
   }
-  const all = serviceFunctions(composeServices(ctx, operationNames).services)
-  const bound = withSentences({ ...all, endpoints: { ...all.endpoints, test: noRequests } })
+  const { services } = composeServices(ctx, operationNames)
+  const refusing = { ...services, endpoints: { ...services.endpoints, test: noRequests } }
   return {
-    ...(outer.settings.requireTransaction ? guarded(bound, storage) : bound),
+    ...serviceFunctions(refusing, outer.settings.requireTransaction ? insideTransaction(storage) : undefined),
     committed: async () => outer.enqueued(added.splice(0)),
   }
 }
@@ -157,26 +156,12 @@ async function noRequests(): Promise<never> {
 }
 
 /** Refuses every call on a handle that is outside a transaction, before it writes anything. */
-function guarded(bound: ServiceFunctions, storage: BoundStorage): ServiceFunctions {
-  const guard = <Group extends object>(group: Group): Group =>
-    Object.fromEntries(
-      Object.entries(group).map(([name, call]: [string, (...args: unknown[]) => unknown]) => [
-        name,
-        async (...args: unknown[]) => {
-          if (await storage.inTransaction()) return await call(...args)
-          throw new PosthornError('transaction_required', 'the handle given to using() is not inside a transaction')
-        },
-      ]),
-    ) as Group // every member of a service is a function that answers a promise
-  return {
-    workspaces: guard(bound.workspaces),
-    endpoints: guard(bound.endpoints),
-    sources: guard(bound.sources),
-    plugins: guard(bound.plugins),
-    attempts: guard(bound.attempts),
-    config: guard(bound.config),
-    events: guard(bound.events),
-  }
+function insideTransaction(storage: BoundStorage): Guard {
+  return (call) =>
+    async (...args) => {
+      if (await storage.inTransaction()) return await call(...args)
+      throw new PosthornError('transaction_required', 'the handle given to using() is not inside a transaction')
+    }
 }
 
 function needed<Part>(part: Part | undefined, name: string, engine: string): Part {

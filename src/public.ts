@@ -1,5 +1,12 @@
 // What every entry of the package exports beside `createPosthorn`.
-export { type ErrorBody, type ErrorCode, type FieldError, type FieldErrors, isRetryable, PosthornError } from './errors.ts'
+export {
+  type ErrorBody,
+  type ErrorCode,
+  type FieldError,
+  type FieldErrors,
+  isRetryable,
+  PosthornError,
+} from './errors.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type {
   Awaitable,

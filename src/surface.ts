@@ -3,19 +3,30 @@ import type { Event, EventInput } from './schema/event.ts'
 import type { Attempt } from './schema/attempt.ts'
 import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
+import type { Endpoint } from './schema/endpoint.ts'
+import type { Plugin, PluginInput } from './schema/plugin.ts'
+import type { Source, SourceInput } from './schema/source.ts'
+import type { Workspace } from './schema/workspace.ts'
 import type {
+  AttemptListInput,
+  AttemptService,
+  ConfigService,
+  EndpointService,
   EventListInput,
   Explanation,
+  NamedListInput,
+  OwnedListInput,
   PageOf,
+  PluginListInput,
   ReplayInput,
   ReplayReport,
-  Services,
+  ResourceService,
   WorkspaceService,
 } from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
 
 /** Events as hosts use them: `data` is the parsed value. `workspace` is an id or a name. `Input` is what may be published. */
-export interface PublicEvents<Input = EventInput> {
+export interface PublicEvents<Input = EventInput> extends Iterated<Event, EventListInput> {
   list(workspace: string, query?: EventListInput): Promise<PageOf<Event>>
   get(workspace: string, id: string): Promise<Event>
   /** The text of the event's `data`, byte for byte as received. */
@@ -32,13 +43,26 @@ export interface PublicEvents<Input = EventInput> {
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
 }
 
+/** Iterates over all rows of a list of a workspace, read page by page (100 rows, or `limit`) while they are taken. */
+export interface Iterated<Row, Query> {
+  /** @example for await (const event of posthorn.events.each('default', { sort: 'id.asc' })) console.log(event.id) */
+  each(workspace: string, query?: Query): AsyncIterable<Row>
+}
+
+export interface PublicWorkspaces extends WorkspaceService {
+  /** Iterates over all workspaces, read page by page. */
+  each(query?: NamedListInput): AsyncIterable<Workspace>
+}
+
 /** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
-export interface ServiceFunctions<Input = EventInput> extends Pick<
-  Services,
-  'endpoints' | 'sources' | 'plugins' | 'attempts' | 'config'
-> {
-  readonly workspaces: WorkspaceService
+export interface ServiceFunctions<Input = EventInput> {
+  readonly workspaces: PublicWorkspaces
+  readonly endpoints: EndpointService & Iterated<Endpoint, OwnedListInput>
+  readonly sources: ResourceService<Source, SourceInput, OwnedListInput> & Iterated<Source, OwnedListInput>
+  readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput> & Iterated<Plugin, PluginListInput>
   readonly events: PublicEvents<Input>
+  readonly attempts: AttemptService & Iterated<Attempt, AttemptListInput>
+  readonly config: ConfigService
 }
 
 /** The service functions inside the host's open transaction. */

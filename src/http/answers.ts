@@ -1,9 +1,9 @@
-import { neighbours } from '../core/cursor.ts'
 import type { Operation } from '../operations/operation.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Created, PageOf } from '../services/services.ts'
 import { prefersJson } from './accept.ts'
+import { pageLinks } from './page-links.ts'
 import { json } from './respond.ts'
 
 type Asked = { readonly request: Request; readonly url: URL }
@@ -40,15 +40,6 @@ function eventJson(event: unknown): string {
 function pageOf(url: URL, page: PageOf<object>, rowJson: (row: unknown) => string): Response {
   const data = `[${page.data.map(rowJson).join(',')}]`
   if ('total' in page) return json(200, `{"total":${page.total},"data":${data}}`)
-  const { next, prev } = neighbours(url.pathname, url.searchParams, {
-    first: idAt(page.data, 0),
-    last: idAt(page.data, -1),
-    preceded: page.prev !== null,
-    followed: page.next !== null,
-  })
+  const { next, prev } = pageLinks(url.pathname, url.searchParams, page)
   return json(200, `{"data":${data},"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
-}
-
-function idAt(rows: readonly object[], position: number): string | undefined {
-  return (rows.at(position) as { readonly id: string } | undefined)?.id // every row has one
 }

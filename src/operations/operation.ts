@@ -23,8 +23,8 @@ export interface Operation {
   readonly tenant?: true
 }
 
-/** Functions that are made of another operation. */
-type Derived = 'raw'
+/** Functions that are made of other operations. */
+type Derived = 'raw' | 'each'
 
 /** The service functions that are operations, by noun. */
 export type OperationFunctions = {

@@ -9,7 +9,10 @@ export interface OffsetPage<Row> {
   readonly data: readonly Row[]
 }
 
-/** A list in cursor mode, taken when `limit`, `after` or `before` is given. The URIs are path and query. */
+/**
+ * A list in cursor mode, taken when `limit`, `after` or `before` is given. `next` goes into `after` of the next page, `prev`
+ * into `before` of the page before; null where there is no such page. Over HTTP both are addresses, path and query.
+ */
 export interface CursorPage<Row> {
   readonly data: readonly Row[]
   readonly next: string | null

@@ -18,8 +18,7 @@ export function attemptService(ctx: Context): AttemptService {
   return {
     async list(workspace, query = {}) {
       const { id } = await resolveWorkspace(ctx, workspace)
-      const path = `/workspaces/${id}/attempts`
-      return await listPage<Attempt>(path, listParameters.attempts, query, async (asked) => {
+      return await listPage<Attempt>(listParameters.attempts, query, async (asked) => {
         const now = ctx.clock.now()
         const page = await ctx.storage.attempts.list(id, storedQuery(asked, now, compatible))
         return { ...page, rows: page.rows.map((row) => shownAttempt(row, now, compatible)) }

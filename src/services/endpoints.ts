@@ -11,7 +11,6 @@ import { withWriteLock } from '../runtime/write-lock.ts'
 
 export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
   return resourceService(ctx, {
-    noun: 'endpoints',
     collection: ctx.storage.endpoints,
     parameters: listParameters.endpoints,
     describe(input, existing): Described<Endpoint> {

@@ -15,8 +15,7 @@ export function eventReads(ctx: Context): Pick<EventService, 'list' | 'get'> {
   return {
     async list(workspace, query = {}) {
       const { id } = await resolveWorkspace(ctx, workspace)
-      const path = `/workspaces/${id}/events`
-      return await listPage<StoredEvent>(path, listParameters.events, query, (asked) =>
+      return await listPage<StoredEvent>(listParameters.events, query, (asked) =>
         ctx.storage.events.list(id, { ...asked, maxBytes: maxPageBytes }),
       )
     },

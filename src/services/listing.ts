@@ -2,7 +2,6 @@ import type { AttemptQuery } from '../contracts/storage/attempts.ts'
 import type { EventQuery } from '../contracts/storage/events.ts'
 import type { ListQuery, Page, TimeRange } from '../contracts/storage/list.ts'
 import type { PluginQuery } from '../contracts/storage/configuration.ts'
-import { neighbours, queryPairs } from '../core/cursor.ts'
 import { invalid, PosthornError } from '../errors.ts'
 import type { AttemptStatus } from '../schema/attempt.ts'
 import {
@@ -29,11 +28,10 @@ export function invalidParameters(reasons: readonly string[]): PosthornError {
 }
 
 /**
- * One page of a list. Cursor mode is taken when `limit`, `after` or `before` is given; its URIs are those of the
- * administrative API under `path`.
+ * One page of a list. Cursor mode is taken when `limit`, `after` or `before` is given: then `next` goes into `after` of
+ * the next page, and `prev` into `before` of the page before.
  */
 export async function listPage<Row extends { readonly id: string }>(
-  path: string,
   parameters: Parameters,
   input: ListInput,
   read: (query: Asked) => Promise<Page<Row>>,
@@ -49,8 +47,11 @@ export async function listPage<Row extends { readonly id: string }>(
   }
   const page = await read({ ...base, ...filters(parameters, asked) })
   if (!inCursorMode) return { total: page.total ?? page.rows.length, data: page.rows }
-  const place = { ...page, first: page.rows[0]?.id, last: page.rows.at(-1)?.id }
-  return { data: page.rows, ...neighbours(path, queryPairs(asked), place) }
+  return {
+    data: page.rows,
+    next: page.followed ? (page.rows.at(-1)?.id ?? null) : null,
+    prev: page.preceded ? (page.rows[0]?.id ?? null) : null,
+  }
 }
 
 function isInCursorMode(asked: ListInput): boolean {

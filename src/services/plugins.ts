@@ -23,7 +23,6 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
     return { id, fields: { ...fields, config: config.value } }
   }
   return resourceService(ctx, {
-    noun: 'plugins',
     collection: ctx.storage.plugins,
     parameters: listParameters.plugins,
     describe,

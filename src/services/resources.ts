@@ -25,8 +25,6 @@ export interface Described<Row extends Resource> {
 }
 
 export interface ResourceKind<Row extends Resource> {
-  /** As in the paths. */
-  readonly noun: 'endpoints' | 'sources' | 'plugins'
   readonly collection: Collection<Row, PluginQuery>
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
@@ -38,16 +36,14 @@ export interface ResourceKind<Row extends Resource> {
 /** Create, read, update and delete, the same for every kind of configuration row. */
 export function resourceService<Row extends Resource, Input, Query extends ListInput>(
   ctx: Context,
-  { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
+  { collection, parameters, describe, insert }: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
   // Creates that come side by side ask once.
   const writable = singleFlight((workspace) => writableWorkspace(ctx, workspace))
   return {
     async list(workspace, query) {
       const { id } = await resolveWorkspace(ctx, workspace)
-      return await listPage<Row>(`/workspaces/${id}/${noun}`, parameters, query ?? {}, (asked) =>
-        collection.list(id, asked),
-      )
+      return await listPage<Row>(parameters, query ?? {}, (asked) => collection.list(id, asked))
     },
 
     async create(workspace, input) {

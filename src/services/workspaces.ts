@@ -32,7 +32,7 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
 
   return {
     async list(query = {}) {
-      return await listPage<Workspace>('/workspaces', listParameters.workspaces, query, pageOf)
+      return await listPage<Workspace>(listParameters.workspaces, query, pageOf)
     },
 
     create: (input) => createWorkspace(ctx, input),

@@ -320,13 +320,13 @@ test('an attempt shows the request whose body is the event itself, cut where rec
 })
 
 describe('service functions', () => {
-  test('page alike, with the addresses of the administrative API', async () => {
+  test('page alike, with the cursors of the pages beside', async () => {
     const { posthorn } = await withEndpoints(3)
     const page = await posthorn.endpoints.list('default', { limit: 1, after: 'e2', created_at: { gte: 0 } })
     expect(page).toMatchObject({
       data: [{ id: 'e1' }],
-      next: '/workspaces/default/endpoints?after=e1&created_at%5Bgte%5D=0&limit=1',
-      prev: '/workspaces/default/endpoints?before=e1&created_at%5Bgte%5D=0&limit=1',
+      next: 'e1',
+      prev: 'e1',
     })
   })
 

@@ -10,7 +10,10 @@ test('the functions of an instance are those of the table, and what is derived o
   const { workspaces, endpoints, sources, plugins, events, attempts, config } = posthorn
   const groups = { workspaces, endpoints, sources, plugins, events, attempts, config }
   const names = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
-  expect(names.toSorted()).toEqual([...Object.keys(operations), 'events.raw'].toSorted())
+  const lists = Object.keys(operations).filter((name) => name.endsWith('.list'))
+  expect(names.toSorted()).toEqual(
+    [...Object.keys(operations), ...lists.map((name) => name.replace('list', 'each')), 'events.raw'].toSorted(),
+  )
 })
 
 test('no two operations share a method and a path', () => {
