@@ -89,6 +89,9 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
       ...resource('endpoints'),
       test: (workspace, id, input = {}) =>
         call('POST', at(workspace, 'endpoints', id, 'test'), { body: withDataText(input) }),
+      secret: (workspace, id) => call('GET', at(workspace, 'endpoints', id, 'secret')),
+      rotateSecret: (workspace, id, body = {}) =>
+        call('POST', at(workspace, 'endpoints', id, 'secret', 'rotate'), { body }),
     },
     sources: resource('sources'),
     plugins: resource('plugins'),
@@ -112,7 +115,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     config: {
       sync: (workspace, body, { dryRun } = {}) =>
         call('POST', at(workspace, 'config', 'sync'), { body, query: { dry_run: dryRun } }),
-      dump: (workspace) => call('POST', at(workspace, 'config', 'dump')),
+      dump: (workspace, { secrets } = {}) => call('POST', at(workspace, 'config', 'dump'), { query: { secrets } }),
     },
   }
 }

@@ -4,16 +4,22 @@ import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 import type { HashName, Platform, Proxy, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
 import { addressJudge } from './core/deny-rules.ts'
+import { aesGcm } from './core/aes-gcm.ts'
 import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
 import { PosthornError } from './errors.ts'
 
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length))
+}
+
 /** Any runtime with the web's standards. Figures that those do not tell are 0. */
 export const portablePlatform: Platform = {
   http: portableClient,
   hmac,
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  randomBytes,
+  cipher: (key) => aesGcm(key, randomBytes),
   vitals: () => ({
     version: globalThis.navigator?.userAgent ?? 'unknown',
     handles: 0,

@@ -23,6 +23,7 @@ import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
+import { rowSecrets } from './services/secrets/make-row-secrets.ts'
 import { watched } from './services/notifying-storage.ts'
 import { type BoundPosthorn, type Posthorn, publicEvents, type ServiceFunctions } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
@@ -54,7 +55,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const ownQueue = queue === engine.queue
 
   const storage = watched(engine, changed)
-  const configuration = configurationCache({ storage, plugins, platform, log })
+  const secrets = rowSecrets({ storage, plugins, platform, clock, log: seldom }, settings)
+  const configuration = configurationCache({ storage, plugins, platform, log, secrets })
   function changed(change: Change): void {
     configuration.forget(change)
     if (change === 'routes' || change === 'everything') routes.forget()
@@ -74,6 +76,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     repeating: seldom,
     telemetry: options.telemetry,
     plugins,
+    secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters,
@@ -108,6 +111,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
+    secrets: services.secrets,
     status: () => services.status(),
     health: () => services.health(),
     on,
@@ -133,11 +137,13 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   }
   const storage = outer.storage.using(tx, handle)
   const added: Job[] = []
+  const secrets = outer.secrets.over(storage)
   const ctx: Context = {
     ...outer,
     storage,
+    secrets,
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
-    configuration: configurationReader({ ...outer, storage }, outer.configuration),
+    configuration: configurationReader({ ...outer, storage, secrets }, outer.configuration),
     gathers: false,
     resends: false,
     enqueued: (jobs) => void added.push(...jobs),

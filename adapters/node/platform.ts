@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Platform } from '../../src/contracts/platform.ts'
+import { aesGcm } from '../../src/core/aes-gcm.ts'
 import { hmac } from './hmac.ts'
 import { guardedClient } from './http-client.ts'
 import { startThread } from './threads.ts'
@@ -14,6 +15,7 @@ export const nodePlatform: Platform = {
   },
   hmac,
   randomBytes: (length) => randomBytes(length),
+  cipher: (key) => aesGcm(key, randomBytes),
   vitals,
   production: () => process.env['NODE_ENV'] === 'production',
   gathers: true,

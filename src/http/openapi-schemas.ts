@@ -7,6 +7,7 @@ import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
+import { rotateInput } from '../schema/secrets.ts'
 import { sourceInput } from '../schema/source.ts'
 import { workspaceInput } from '../schema/workspace.ts'
 
@@ -169,6 +170,11 @@ const answers: Properties = {
     ),
     examples: [{ event_types: ['invoice.paid'], status: 'FAILED' }],
   },
+  RotateInput: { ...leafSchema(rotateInput), examples: [{ overlap_seconds: 86_400 }] },
+  EndpointSecret: object({
+    secret: text,
+    secrets: { type: 'array', items: object({ secret: text, expires_at: orNull(integer) }) },
+  }),
   ReplayReport: object({ matched: integer, created: integer, next: orNull(text) }),
   SyncReport: object(
     { endpoints: counts, sources: counts, plugins: counts, warnings: { type: 'array', items: text } },

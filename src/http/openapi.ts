@@ -1,5 +1,6 @@
 import { listParameters, type Parameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
+import { shownAs } from '../schema/secrets.ts'
 import { componentSchemas, dataSchema, leafSchema } from './openapi-schemas.ts'
 import type { Route } from './routes.ts'
 
@@ -52,6 +53,12 @@ const descriptions: Readonly<Record<string, Description>> = {
   ...crud('sources', 'Source', listParameters.sources),
   ...crud('plugins', 'Plugin', listParameters.plugins),
   'endpoints.test': { summary: 'Make one sample delivery now', body: 'TestInput', answer: 'Attempt' },
+  'endpoints.secret': { summary: 'Show the secret that signs deliveries, in clear', answer: 'EndpointSecret' },
+  'endpoints.rotateSecret': {
+    summary: 'Replace the secret that signs deliveries; old ones sign beside it until the overlap ends',
+    body: 'RotateInput',
+    answer: 'EndpointSecret',
+  },
   'events.list': { summary: 'List events', answer: 'Event', list: true, query: listParameters.events },
   'events.create': {
     summary: 'Publish an event; 200 with the stored one when its unique_id was seen before',
@@ -83,7 +90,17 @@ const descriptions: Readonly<Record<string, Description>> = {
     answer: 'SyncReport',
     query: [dryRun],
   },
-  'config.dump': { summary: 'Dump the configuration as a document', answer: 'ConfigDocument' },
+  'config.dump': {
+    summary: 'Dump the configuration as a document',
+    answer: 'ConfigDocument',
+    query: [
+      query(
+        'secrets',
+        { enum: shownAs },
+        'How secrets are shown. Default: masked where they are sealed at rest, else clear.',
+      ),
+    ],
+  },
 }
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
@@ -156,7 +173,7 @@ function operation(route: Route, path: string): Json {
   }
 }
 
-const optionalBodies = new Set(['TestInput', 'ReplayInput'])
+const optionalBodies = new Set(['TestInput', 'ReplayInput', 'RotateInput'])
 
 function bodyContent(name: string): Json {
   const json = { schema: ref('schemas', name) }

@@ -6,6 +6,7 @@ import type { EventInput, StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { listParameters } from '../schema/page.ts'
+import type { RotateInput, ShownAs } from '../schema/secrets.ts'
 import type { PageOf, ReplayInput, Services } from '../services/services.ts'
 import { version } from '../version.ts'
 import { readFlag, readQuery } from './query.ts'
@@ -98,6 +99,15 @@ const deliveries = [
     const { text, value } = await readJson(call.request, call.maxBodyBytes, { optional: true })
     return json(200, await call.services.endpoints.test(call.workspace, id, withAnyDataText(text, value) as object))
   }),
+  route(true, 'GET', '/endpoints/:id/secret', 'endpoints.secret', async ({ services, workspace, params }) =>
+    json(200, await services.endpoints.secret(workspace, idOf(params))),
+  ),
+  route(true, 'POST', '/endpoints/:id/secret/rotate', 'endpoints.rotateSecret', async (call) => {
+    const id = idOf(call.params)
+    await call.services.endpoints.get(call.workspace, id)
+    const { value = {} } = await readJson(call.request, call.maxBodyBytes, { optional: true })
+    return json(200, await call.services.endpoints.rotateSecret(call.workspace, id, value as RotateInput))
+  }),
   route(true, 'GET', '/events', 'events.list', async ({ services, workspace, url }) =>
     pageOf(url, await services.events.list(workspace, readQuery(url.searchParams, listParameters.events)), eventJson),
   ),
@@ -143,9 +153,10 @@ const config = [
     const dryRun = readFlag(url.searchParams, 'dry_run')
     return json(200, await services.config.sync(workspace, document as ConfigDocument, { dryRun }))
   }),
-  route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request }) => {
+  route(true, 'POST', '/config/dump', 'config.dump', async ({ services, workspace, request, url }) => {
     const { writeJson, writeYaml } = await import('./configuration-document.ts')
-    const document = await services.config.dump(workspace)
+    const secrets = (url.searchParams.get('secrets') ?? undefined) as ShownAs | undefined // the service checks it
+    const document = await services.config.dump(workspace, { secrets })
     const accept = request.headers.get('accept') ?? ''
     if (accept.includes('application/json') && !accept.includes('text/')) return json(200, writeJson(document))
     return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })

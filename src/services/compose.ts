@@ -27,7 +27,12 @@ export function composeServices(ctx: Context): { services: Services; ingest: Ing
       update: async (...asked) => (await onDemand()).workspaces.update(...asked),
       delete: async (...asked) => (await onDemand()).workspaces.delete(...asked),
     },
-    endpoints: { ...endpointResources(ctx), test: async (...asked) => (await onDemand()).test(...asked) },
+    endpoints: {
+      ...endpointResources(ctx),
+      test: async (...asked) => (await onDemand()).test(...asked),
+      secret: async (...asked) => (await onDemand()).secret(...asked),
+      rotateSecret: async (...asked) => (await onDemand()).rotateSecret(...asked),
+    },
     sources: sourceService(ctx),
     plugins: pluginService(ctx),
     events: {
@@ -41,6 +46,10 @@ export function composeServices(ctx: Context): { services: Services; ingest: Ing
     config: {
       sync: async (...asked) => (await onDemand()).sync(...asked),
       dump: async (...asked) => (await onDemand()).dump(...asked),
+    },
+    secrets: {
+      reseal: async (...asked) => (await onDemand()).secrets.reseal(...asked),
+      status: async () => (await onDemand()).secrets.status(),
     },
     status: async () => (await onDemand()).status(),
     health: async () => (await onDemand()).health(),

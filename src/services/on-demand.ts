@@ -5,6 +5,8 @@ import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
+import { endpointSecretService } from './secrets/endpoint-secret.ts'
+import { resealService } from './secrets/reseal.ts'
 import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
 import { workspaceService } from './workspaces.ts'
@@ -18,6 +20,8 @@ export function onDemandServices(ctx: Context, ingest: Ingest, deliver: Deliver)
     ...retryService(ctx),
     ...statusService(ctx),
     ...testDeliveryService(ctx, ingest, deliver),
+    ...endpointSecretService(ctx),
+    secrets: resealService(ctx),
     workspaces: workspaceService(ctx),
   }
 }

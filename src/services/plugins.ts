@@ -1,8 +1,11 @@
 import type { Context } from '../context.ts'
 import type { PluginKind } from '../contracts/plugin.ts'
+import { sameJson } from '../core/same-json.ts'
+import { isSealed, readSealed } from '../core/sealed.ts'
+import { configSecrets } from '../core/secret-places.ts'
 import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
-import { check, parse } from '../schema/parse.ts'
+import { check, parse, reasonsAt } from '../schema/parse.ts'
 import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
 import { type Described, resourceService } from './resources.ts'
 import type { PluginListInput, ResourceService } from './services.ts'
@@ -18,6 +21,7 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
     if (unready !== null) throw invalid({ name: unready })
     // Another kind's config has nothing to keep.
     const kept = existing?.name === fields.name ? existing.config : null
+    if (kept !== null && staysSealed(fields.config, kept)) return { id, fields: { ...fields, config: kept } }
     const config = await completeConfig(ctx, kind, fields.config, kept, workspaceId)
     if (!config.ok) throw invalid({ config: config.fields })
     return { id, fields: { ...fields, config: config.value } }
@@ -89,12 +93,38 @@ export async function completeConfig(
     const made = (given[key] ?? null) === null
     if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
   }
+  const unopened = unopenedProblems(ctx, kind, filled)
+  if (unopened !== null) return { ok: false, fields: unopened }
   const config = check(kind.config, filled)
   if (!config.ok) return config
   const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
   // A kind tells its reasons in the form of a body's.
   if (refused) return { ok: false, fields: refused as FieldErrors }
   return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // a config is an object by its schema
+}
+
+type Config = Readonly<Record<string, unknown>>
+
+/** Whether a config stays as it is and holds a secret that this process cannot open, so that nothing of it can be checked. */
+export function staysSealed(given: Config, existing: Config): boolean {
+  return configSecrets(existing, []).length > 0 && sameJson(given, existing)
+}
+
+/** The refusal of a config that changes beside a secret which this process cannot open, or null. */
+function unopenedProblems(
+  { secrets }: Context,
+  { secrets: names = [] }: PluginKind,
+  config: Config,
+): FieldErrors | null {
+  if (secrets.vault === null) return null
+  const sealed = configSecrets(config, names).filter(({ text }) => isSealed(text))
+  if (sealed.length === 0) return null
+  return reasonsAt(
+    sealed.map(({ path, text }) => ({
+      path: path.slice(1),
+      message: `the stored secret cannot be opened: it is sealed with key '${readSealed(text)?.keyId}'`,
+    })),
+  ).fields!
 }
 
 /** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. */
