@@ -4,7 +4,6 @@ import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 import type { HashName, Platform, Proxy, SendRules } from './contracts/platform.ts'
 import type { Outbound } from './contracts/plugin.ts'
 import { addressJudge } from './core/deny-rules.ts'
-import { aesGcm } from './core/aes-gcm.ts'
 import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
@@ -19,7 +18,7 @@ export const portablePlatform: Platform = {
   http: portableClient,
   hmac,
   randomBytes,
-  cipher: (key) => aesGcm(key, randomBytes),
+  cipher: async (key) => (await import('./core/aes-gcm.ts')).aesGcm(key, randomBytes),
   vitals: () => ({
     version: globalThis.navigator?.userAgent ?? 'unknown',
     handles: 0,

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Platform } from '../../src/contracts/platform.ts'
-import { aesGcm } from '../../src/core/aes-gcm.ts'
 import { hmac } from './hmac.ts'
 import { guardedClient } from './http-client.ts'
 import { startThread } from './threads.ts'
@@ -15,7 +14,7 @@ export const nodePlatform: Platform = {
   },
   hmac,
   randomBytes: (length) => randomBytes(length),
-  cipher: (key) => aesGcm(key, randomBytes),
+  cipher: async (key) => (await import('../../src/core/aes-gcm.ts')).aesGcm(key, randomBytes),
   vitals,
   production: () => process.env['NODE_ENV'] === 'production',
   gathers: true,

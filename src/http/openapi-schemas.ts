@@ -7,7 +7,7 @@ import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
-import { rotateInput } from '../schema/secrets.ts'
+import { rotateInput } from '../schema/rotate-secret.ts'
 import { sourceInput } from '../schema/source.ts'
 import { workspaceInput } from '../schema/workspace.ts'
 

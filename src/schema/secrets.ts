@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { closedObject, integer, list, object, text, withDefault } from './fields.ts'
+import { closedObject, list, text, withDefault } from './fields.ts'
 
 /** The form of the id of a key. */
 export const keyIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
@@ -25,18 +25,6 @@ export const secretsOptions = v.pipe(
     return new Set(ids).size === ids.length
   }, 'ids of keys must differ'),
 )
-
-/** How an endpoint's secret is rotated. */
-export const rotateInput = object({
-  overlap_seconds: withDefault(integer({ min: 0, max: 31_536_000 }), 86_400),
-  secret: v.optional(text({ min: 1 })),
-})
-export interface RotateInput {
-  /** How long deliveries carry the signatures of the old secrets too. 0 ends them at once. Default 86,400, at most a year. */
-  readonly overlap_seconds?: number
-  /** Default: a new one of the same kind of key. */
-  readonly secret?: string
-}
 
 /** The secret that signs an endpoint's deliveries, with those that still sign beside it. */
 export interface EndpointSecret {

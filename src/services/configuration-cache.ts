@@ -8,14 +8,13 @@ import type { Configuration, Stored } from '../contracts/storage/configuration.t
 import type { Storage } from '../contracts/storage.ts'
 import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
 import { matcher } from '../core/match.ts'
-import { isSealed } from '../core/sealed.ts'
 import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import { sharedQuestion } from '../runtime/single-flight.ts'
-import type { RowSecrets } from './secrets/row-secrets.ts'
-import { UnopenedError } from './secrets/vault.ts'
+import { holdsSealed, type RowSecrets } from './secrets/row-secrets.ts'
+import { UnopenedError } from './secrets/unopened-error.ts'
 
 const mostWorkspaces = 1000
 
@@ -122,7 +121,7 @@ function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | 
       (stored) => readyRow(ctx, workspaceId, stored),
     ),
     endpoints: kept(
-      configuration.endpoints.filter(({ row }) => ctx.secrets.placesOf('endpoints', row).some(isSealedPlace)),
+      configuration.endpoints.filter(({ row }) => holdsSealed(row.request.headers)),
       known?.endpoints,
       ({ row, revision }) => ({
         ...doneOnce(() => ctx.secrets.opened(workspaceId, 'endpoints', row), passes),
@@ -130,10 +129,6 @@ function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | 
       }),
     ),
   }
-}
-
-function isSealedPlace({ text }: { readonly text: string }): boolean {
-  return isSealed(text)
 }
 
 /** What is ready for rows, by their ids: what is known of the same revision, else what `make` makes. */

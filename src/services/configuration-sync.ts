@@ -40,19 +40,19 @@ export function configService(ctx: Context): ConfigService {
       const { id } = dryRun ? await resolveWorkspace(ctx, workspace) : await writableWorkspace(ctx, workspace)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
-      const isSealing = ctx.secrets.vault !== null
-      const early = isSealing ? null : parsed(ctx, document)
+      const secrets = ctx.secrets.seals ? await ctx.secrets.rows() : null
+      const early = secrets === null ? parsed(ctx, document) : null
       return await inTurn<SyncReport>(ctx.storage, id, async () => {
         const stored = await configurationOf(id)
         if (stored === null) throw unknownWorkspace(workspace)
-        const current = await ctx.secrets.readableConfiguration(stored)
+        const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
-        const given = early ?? parsed(ctx, await givenDocument(ctx.secrets, document, stored, current))
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both is there
         const wanted = await wantedConfiguration(ctx, current, given)
         const planned = planConfig(current, wanted, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)
         const { report } = planned
-        const plan = dryRun ? planned.plan : await ctx.secrets.sealedPlan(planned.plan, stored, current)
+        const plan = dryRun || secrets === null ? planned.plan : await secrets.sealedPlan(planned.plan, stored, current)
         if (dryRun) {
           refuseBeyond(bounds, current, plan)
           await refuseTakenRoutes(ctx, id, plan.sources.put)

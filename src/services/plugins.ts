@@ -1,13 +1,12 @@
 import type { Context } from '../context.ts'
 import type { PluginKind } from '../contracts/plugin.ts'
 import { sameJson } from '../core/same-json.ts'
-import { isSealed, readSealed } from '../core/sealed.ts'
-import { configSecrets } from '../core/secret-places.ts'
 import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
-import { check, parse, reasonsAt } from '../schema/parse.ts'
+import { check, parse } from '../schema/parse.ts'
 import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
 import { type Described, resourceService } from './resources.ts'
+import { holdsSealed } from './secrets/row-secrets.ts'
 import type { PluginListInput, ResourceService } from './services.ts'
 
 export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
@@ -93,7 +92,7 @@ export async function completeConfig(
     const made = (given[key] ?? null) === null
     if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
   }
-  const unopened = unopenedProblems(ctx, kind, filled)
+  const unopened = ctx.secrets.seals ? (await ctx.secrets.rows()).unopenedProblems(kind, filled) : null
   if (unopened !== null) return { ok: false, fields: unopened }
   const config = check(kind.config, filled)
   if (!config.ok) return config
@@ -107,24 +106,7 @@ type Config = Readonly<Record<string, unknown>>
 
 /** Whether a config stays as it is and holds a secret that this process cannot open, so that nothing of it can be checked. */
 export function staysSealed(given: Config, existing: Config): boolean {
-  return configSecrets(existing, []).length > 0 && sameJson(given, existing)
-}
-
-/** The refusal of a config that changes beside a secret which this process cannot open, or null. */
-function unopenedProblems(
-  { secrets }: Context,
-  { secrets: names = [] }: PluginKind,
-  config: Config,
-): FieldErrors | null {
-  if (secrets.vault === null) return null
-  const sealed = configSecrets(config, names).filter(({ text }) => isSealed(text))
-  if (sealed.length === 0) return null
-  return reasonsAt(
-    sealed.map(({ path, text }) => ({
-      path: path.slice(1),
-      message: `the stored secret cannot be opened: it is sealed with key '${readSealed(text)?.keyId}'`,
-    })),
-  ).fields!
+  return holdsSealed(existing) && sameJson(given, existing)
 }
 
 /** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. */

@@ -6,7 +6,6 @@ import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
-import { resourceSecrets } from './secrets/resource-secrets.ts'
 import type { ResourceService } from './services.ts'
 import { sharedQuestion } from '../runtime/single-flight.ts'
 import { refusalOf } from './taken.ts'
@@ -43,24 +42,24 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
 ): ResourceService<Row, Input, Query> {
   // Creates that come side by side ask once.
   const writable = sharedQuestion((workspace) => writableWorkspace(ctx, workspace))
-  const secrets = resourceSecrets<Row>(ctx.secrets, noun)
+  const { secrets } = ctx
   return {
     async list(workspace, query) {
       const { id } = await resolveWorkspace(ctx, workspace)
       return await listPage<Row>(`/workspaces/${id}/${noun}`, parameters, query ?? {}, async (asked) =>
-        secrets.maskedPage(id, await collection.list(id, asked)),
+        secrets.maskedPage(id, noun, await collection.list(id, asked)),
       )
     },
 
     async create(workspace, input) {
       const { id: workspaceId } = await writable.ask(workspace)
-      const given = await secrets.given(workspaceId, input, null)
+      const given = await secrets.given(workspaceId, noun, input, null)
       const { id, fields } = await describe(given, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
       const outcome = await (insert ?? collection.insert)(
         workspaceId,
-        await secrets.sealed(workspaceId, row),
+        await secrets.sealed(workspaceId, noun, row),
         boundsOf(ctx),
       )
       if (outcome === 'written') return row
@@ -71,7 +70,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const found = idPattern.test(id) ? await collection.get(workspaceId, id) : null
       if (found === null) throw notFound()
-      return await secrets.masked(workspaceId, found.row)
+      return await secrets.masked(workspaceId, noun, found.row)
     },
 
     async update(workspace, id, input) {
@@ -80,14 +79,14 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       return await inTurn(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
         if (found === null) throw notFound()
-        const readable = await secrets.readable(workspaceId, found.row)
+        const readable = await secrets.readable(workspaceId, noun, found.row)
         const known = { stored: found.row, readable }
-        const given = await secrets.given(workspaceId, input, known)
+        const given = await secrets.given(workspaceId, noun, input, known)
         const { fields } = await describe(merge(readable, given), readable, workspaceId)
         const clear = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
-        const row = await secrets.sealed(workspaceId, clear, known)
+        const row = await secrets.sealed(workspaceId, noun, clear, known)
         const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
-        if (outcome === 'written') return await secrets.masked(workspaceId, row)
+        if (outcome === 'written') return await secrets.masked(workspaceId, noun, row)
         if (outcome === 'conflict') return outcome
         throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
       })

@@ -27,7 +27,7 @@ export class AttemptSender {
     this.#send = senderOf(ctx.http)
     this.#recorder = new OutcomeRecorder(
       ctx.settings.deliver.captureBytes,
-      ctx.secrets.secretHeaders,
+      ctx.secrets.headers,
       ctx.settings.compatible,
     )
   }

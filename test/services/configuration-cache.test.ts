@@ -6,7 +6,9 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { registry } from '../../src/plugins/registry.ts'
 import { configurationCache } from '../../src/services/configuration-cache.ts'
-import { RowSecrets } from '../../src/services/secrets/row-secrets.ts'
+import { rowSecrets } from '../../src/services/secrets/row-secrets.ts'
+import { parseSettings } from '../../src/options.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { object } from '../../src/schema/fields.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
@@ -24,7 +26,10 @@ function counted(kinds: readonly PluginKind[] = []) {
     },
   }
   const plugins = registry(kinds)
-  const secrets = new RowSecrets({ storage: counting, plugins, secretHeaders: new Set(), vault: null })
+  const secrets = rowSecrets(
+    { storage: counting, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },
+    parseSettings({}),
+  )
   const cache = configurationCache({ storage: counting, plugins, platform: portablePlatform, log: quiet, secrets })
   return { cache, loads: () => loads, posthorn: createTestPosthorn({ storage, plugins: kinds }) }
 }
@@ -111,7 +116,10 @@ describe('a plugin', () => {
       plugins,
       platform: portablePlatform,
       log: { ...quiet, error: (message) => void errors.push(message) },
-      secrets: new RowSecrets({ storage, plugins, secretHeaders: new Set(), vault: null }),
+      secrets: rowSecrets(
+        { storage, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },
+        parseSettings({}),
+      ),
     })
     const [ready] = (await cache.get('default'))!.pluginsOf('endpoint')
     await expect(ready!.prepared()).rejects.toThrow("plugin 'counting' is not registered")

@@ -4,7 +4,7 @@ import { isPlainObject } from '../../schema/fields.ts'
 import { reasonsAt } from '../../schema/parse.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { givenSecrets, type Refusal } from './given-secrets.ts'
-import type { KnownRow, Noun, RowSecrets } from './row-secrets.ts'
+import type { KnownRow, Noun, SealedRows } from './sealed-rows.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 interface Named {
@@ -17,12 +17,12 @@ interface Named {
  * has another form than a document stays as it is, for the schema to refuse. @throws PosthornError `validation`
  */
 export async function givenDocument(
-  secrets: RowSecrets,
+  secrets: SealedRows,
   document: unknown,
   stored: Configuration,
   readable: Configuration,
 ): Promise<unknown> {
-  if (secrets.vault === null || !isPlainObject(document)) return document
+  if (!isPlainObject(document)) return document
   const whole: Fields = document
   const workspaceId = stored.workspace.id
   const refusals: Refusal[] = []

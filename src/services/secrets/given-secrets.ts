@@ -1,8 +1,9 @@
 import { isMask, maskOfSealed } from '../../core/mask.ts'
 import { boundTo, isSealed } from '../../core/sealed.ts'
 import { type SecretPlace, withTexts } from '../../core/secret-places.ts'
-import { type KnownRow, type KnownText, type Noun, type RowSecrets, shown } from './row-secrets.ts'
-import { UnopenedError } from './vault.ts'
+import { reasonsAt } from '../../schema/parse.ts'
+import { type KnownRow, type KnownText, type Noun, type SealedRows, shown } from './sealed-rows.ts'
+import { UnopenedError } from './unopened-error.ts'
 
 /** Why a text cannot stand for a secret, and where. */
 export interface Refusal {
@@ -20,7 +21,7 @@ const foreign = 'the sealed value was made for another place, or is damaged'
  * field for which it was made. A secret that cannot be opened stays sealed, and is stored as it was.
  */
 export async function givenSecrets<Input>(
-  secrets: RowSecrets,
+  secrets: SealedRows,
   workspaceId: string,
   noun: Noun,
   input: Input,
@@ -44,6 +45,22 @@ export async function givenSecrets<Input>(
   return { input: withTexts(input, texts), refusals }
 }
 
+/** The same for the input of a create or an update. @throws PosthornError `validation` */
+export async function givenInput(
+  secrets: SealedRows,
+  workspaceId: string,
+  noun: Noun,
+  input: unknown,
+  known: KnownRow | null,
+): Promise<unknown> {
+  const stored = (known?.stored ?? {}) as { readonly id?: string; readonly name?: string } // a row, a plugin's with its kind
+  const { id } = (input ?? {}) as { readonly id?: unknown } // of whatever was given
+  const meant = { id: stored.id ?? (typeof id === 'string' ? id : null), name: stored.name ?? '', known }
+  const read = await givenSecrets(secrets, workspaceId, noun, input, meant)
+  if (read.refusals.length > 0) throw reasonsAt(read.refusals)
+  return read.input
+}
+
 type Found = { readonly text: string } | { readonly refused: string }
 
 function unmasked({ text, path }: SecretPlace, known: readonly KnownText[]): Found {
@@ -61,7 +78,7 @@ function fitsSealed(mask: string, { stored }: KnownText): boolean {
 }
 
 async function unsealed(
-  secrets: RowSecrets,
+  secrets: SealedRows,
   workspaceId: string,
   noun: Noun,
   rowId: string | null,

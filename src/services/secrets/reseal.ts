@@ -5,8 +5,8 @@ import { PosthornError } from '../../errors.ts'
 import { inTurn } from '../../runtime/write-lock.ts'
 import type { SecretsService } from '../services.ts'
 import { allWorkspaces } from './all-workspaces.ts'
-import type { Noun, RowSecrets } from './row-secrets.ts'
-import { UnopenedError } from './vault.ts'
+import type { Noun, SealedRows } from './sealed-rows.ts'
+import { UnopenedError } from './unopened-error.ts'
 
 /** Each step is a write of this many rows at most, and raises the workspace's revision once. */
 const rowsOfStep = 100
@@ -14,10 +14,9 @@ const mostProblems = 100
 
 /** Counts what is sealed with which key, and seals everything with the key that seals now. */
 export function resealService(ctx: Context): SecretsService {
-  const { secrets } = ctx
-
   return {
     async status() {
+      const secrets = await ctx.secrets.rows()
       const counts = new Map<string, number>()
       let clear = 0
       for await (const id of allWorkspaces(ctx)) {
@@ -33,12 +32,13 @@ export function resealService(ctx: Context): SecretsService {
     },
 
     async reseal({ signal } = {}) {
-      if (secrets.vault === null) throw new PosthornError('validation', 'nothing is sealed without the option secrets')
+      const { vault } = await ctx.secrets.rows()
+      if (vault === null) throw new PosthornError('validation', 'nothing is sealed without the option secrets')
       const report = { workspaces: 0, resealed: 0, left: 0 }
       const problems = new Set<string>()
       for await (const id of allWorkspaces(ctx)) {
         if (signal?.aborted === true) break
-        const done = await resealWorkspace(ctx, id, secrets.vault.keyId, signal)
+        const done = await resealWorkspace(ctx, id, vault.keyId, signal)
         report.workspaces++
         report.resealed += done.resealed
         report.left += done.left
@@ -50,7 +50,7 @@ export function resealService(ctx: Context): SecretsService {
   }
 }
 
-function placesOfAll(secrets: RowSecrets, { endpoints, plugins }: Configuration) {
+function placesOfAll(secrets: SealedRows, { endpoints, plugins }: Configuration) {
   return [
     ...endpoints.flatMap(({ row }) => secrets.placesOf('endpoints', row)),
     ...plugins.flatMap(({ row }) => secrets.placesOf('plugins', row)),
@@ -93,15 +93,16 @@ interface Passed {
 async function resealStep(ctx: Context, id: string, keyId: string, passed: Passed): Promise<number | 'conflict'> {
   const current = await ctx.storage.configuration(id)
   if (current === null) return 0 // the workspace was deleted
+  const secrets = await ctx.secrets.rows()
   const step = { room: rowsOfStep, values: 0 }
   const put = async <Row extends { readonly id: string }>(noun: Noun, rows: readonly { readonly row: Row }[]) => {
     const sealed: Row[] = []
     for (const { row } of rows) {
-      const old = ctx.secrets.placesOf(noun, row).filter(({ text }) => readSealed(text)?.keyId !== keyId)
+      const old = secrets.placesOf(noun, row).filter(({ text }) => readSealed(text)?.keyId !== keyId)
       const key = `${noun} ${row.id}`
       if (step.room === 0 || old.length === 0 || passed.rows.has(key)) continue
       try {
-        sealed.push(await ctx.secrets.sealedAnew(id, noun, row, old))
+        sealed.push(await secrets.sealedAnew(id, noun, row, old))
         step.values += old.length
         step.room--
       } catch (cause) {

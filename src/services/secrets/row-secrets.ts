@@ -1,210 +1,91 @@
+import type { Clock } from '../../contracts/clock.ts'
+import type { Logger } from '../../contracts/observer.ts'
+import type { Platform } from '../../contracts/platform.ts'
 import type { PluginRegistry } from '../../contracts/plugin.ts'
-import type { ConfigPlan, Configuration } from '../../contracts/storage/configuration.ts'
+import type { Page } from '../../contracts/storage/list.ts'
 import type { Storage } from '../../contracts/storage.ts'
-import { maskOf, maskOfSealed } from '../../core/mask.ts'
-import { boundTo, isSealed } from '../../core/sealed.ts'
-import { configSecrets, headerSecrets, type SecretPlace, withTexts } from '../../core/secret-places.ts'
-import { isPlainObject } from '../../schema/fields.ts'
-import { missingKey, UnopenedError, type Vault } from './vault.ts'
+import type { Settings } from '../../options.ts'
+import type { KnownRow, Noun, SealedRows } from './sealed-rows.ts'
 
-export type Noun = 'endpoints' | 'sources' | 'plugins'
+/** Headers that are secret where the option `secrets` is set and `deliver.secretHeaders` is not. */
+const defaultSecretHeaders = ['x-auth-token', 'api-key', 'x-signature-key', 'proxy-authorization']
+
+export interface RowSecretsNeeds {
+  readonly storage: Storage
+  readonly plugins: PluginRegistry
+  readonly platform: Platform
+  readonly clock: Clock
+  /** For what may come again and again. */
+  readonly log: Logger
+}
 
 interface Row {
   readonly id: string
 }
 
-/** A stored row, and the same row with its secrets opened where they can be opened. */
-export interface KnownRow<R = unknown> {
-  readonly stored: R
-  readonly readable: R
-}
-
-/** A secret as it can be read, beside its stored form. */
-export interface KnownText extends SecretPlace {
-  readonly stored: string
-}
-
-interface Needs {
-  readonly storage: Storage
-  readonly plugins: PluginRegistry
-  /** Names in lower case. */
-  readonly secretHeaders: ReadonlySet<string>
-  /** Null without the option `secrets`. */
-  readonly vault: Vault | null
-}
-
 /**
- * The secrets in rows of configuration. Without the option `secrets` rows stay as they are, but a value that was sealed
- * before is still refused where it would be used.
+ * The secrets in rows of configuration, as services need them. Without the option `secrets` rows stay as they are, and the code
+ * that seals is not loaded; but a value that was sealed before is still refused where it would be used.
  */
-export class RowSecrets {
-  readonly #needs: Needs
-
-  constructor(needs: Needs) {
-    this.#needs = needs
-  }
-
-  get vault(): Vault | null {
-    return this.#needs.vault
-  }
-
+export interface RowSecrets {
+  /** Whether values are sealed when they are written, and masked when they are read. */
+  readonly seals: boolean
   /** Names of headers whose values are secret, in lower case. */
-  get secretHeaders(): ReadonlySet<string> {
-    return this.#needs.secretHeaders
-  }
-
-  /** The same secrets, whose data keys are looked for in another storage: that of a host's transaction. */
-  over(storage: Storage): RowSecrets {
-    return new RowSecrets({ ...this.#needs, storage })
-  }
-
-  /** Secret texts of a row or of an input. `name`: the kind of a plugin whose input names none. */
-  placesOf(noun: Noun, row: unknown, name?: string): readonly SecretPlace[] {
-    if (!isPlainObject(row) || noun === 'sources') return []
-    if (noun === 'endpoints') return headerSecrets(row['request'], this.#needs.secretHeaders)
-    const given = row['name'] ?? name
-    const kind = typeof given === 'string' ? this.#needs.plugins.get(given) : undefined
-    return configSecrets(row['config'], kind?.secrets ?? [])
-  }
-
+  readonly headers: ReadonlySet<string>
+  /** The code that seals and opens. */
+  readonly rows: () => Promise<SealedRows>
+  /** The same secrets over another storage: that of a host's transaction. */
+  over(storage: Storage): RowSecrets
   /** A row with its secrets in clear, for use. @throws UnopenedError */
-  async opened<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R> {
-    const sealed = this.placesOf(noun, row).filter(({ text }) => isSealed(text))
-    if (sealed.length === 0) return row
-    return withTexts(row, await Promise.all(sealed.map((place) => this.#opened(workspaceId, noun, row.id, place))))
-  }
-
+  opened<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>
   /** The same, where values that cannot be opened stay sealed. */
-  async readable<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R> {
-    if (this.vault === null) return row
-    const sealed = this.placesOf(noun, row).filter(({ text }) => isSealed(text))
-    if (sealed.length === 0) return row
-    const open = (place: SecretPlace) =>
-      this.#opened(workspaceId, noun, row.id, place).catch((cause: unknown) => {
-        if (cause instanceof UnopenedError) return place
-        throw cause
-      })
-    return withTexts(row, await Promise.all(sealed.map(open)))
-  }
-
-  /** A row as reads show it. */
-  async masked<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R> {
-    if (this.vault === null) return row
-    const places = this.placesOf(noun, row)
-    if (places.length === 0) return row
-    const readable = await this.readable(workspaceId, noun, row)
-    return withTexts(
-      readable,
-      textsAt(readable, places).map(({ path, text }) => ({ path, text: shown(text) })),
-    )
-  }
-
+  readable<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>
+  /** As reads show it. */
+  masked<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>
+  maskedPage<R extends Row>(workspaceId: string, noun: Noun, page: Page<R>): Promise<Page<R>>
+  /** As it is stored. `before` is the row that this one replaces. */
+  sealed<R extends Row>(workspaceId: string, noun: Noun, row: R, before?: KnownRow<R>): Promise<R>
   /**
-   * A row as it is stored. A secret that the row had before keeps its sealed form; so does one that cannot be opened.
-   * `before` is the row that this one replaces.
+   * An input whose masks and sealed texts are replaced by what they mean. `known` is the row that the input changes.
+   * @throws PosthornError `validation`
    */
-  async sealed<R extends Row>(workspaceId: string, noun: Noun, row: R, before?: KnownRow): Promise<R> {
-    const { vault } = this
-    if (vault === null) return row
-    const kept = before === undefined ? [] : this.known(noun, before)
-    const places = this.placesOf(noun, row)
-    const named = new Set(places.map(({ path }) => JSON.stringify(path)))
-    // A text that was sealed is sealed again, although this process may not know the plugin's kind.
-    const others = kept.filter(({ path, stored }) => isSealed(stored) && !named.has(JSON.stringify(path)))
-    const all = [...places, ...textsAt(row, others)]
-    const texts = await Promise.all(
-      all.map(async ({ path, field, text }) => {
-        if (isSealed(text)) return { path, text }
-        const same = kept.find((old) => old.field === field && old.text === text && isSealed(old.stored))
-        if (same !== undefined) return { path, text: same.stored }
-        const bound = boundTo({ workspaceId, noun, rowId: row.id, field })
-        return { path, text: await vault.seal(workspaceId, bound, text, () => this.#sealedTexts(workspaceId)) }
-      }),
-    )
-    return withTexts(row, texts)
-  }
+  given(workspaceId: string, noun: Noun, input: unknown, known: KnownRow | null): Promise<unknown>
+}
 
-  /** A row whose secrets at these places are sealed with the key that seals now. @throws UnopenedError */
-  async sealedAnew<R extends Row>(workspaceId: string, noun: Noun, row: R, places: readonly SecretPlace[]): Promise<R> {
-    const { vault } = this
-    if (vault === null) return row
-    const texts = places.map(async ({ path, field, text }) => {
-      const bound = boundTo({ workspaceId, noun, rowId: row.id, field })
-      const clear = isSealed(text) ? await vault.open(workspaceId, bound, text) : text
-      return { path, text: await vault.seal(workspaceId, bound, clear, () => this.#sealedTexts(workspaceId)) }
-    })
-    return withTexts(row, await Promise.all(texts))
-  }
+export function rowSecrets(needs: RowSecretsNeeds, { secrets, deliver }: Settings): RowSecrets {
+  const own = deliver.secretHeaders ?? (secrets === undefined ? [] : defaultSecretHeaders)
+  const headers = new Set([...deliver.redactHeaders, ...own].map((name) => name.toLowerCase()))
+  let loading: Promise<SealedRows> | undefined
+  const load = async () => (await import('./sealed-rows.ts')).sealedRows(needs, headers, secrets)
+  return over(secrets !== undefined, headers, () => (loading ??= load()))
+}
 
-  /** `readable` for all rows of a workspace. */
-  async readableConfiguration(current: Configuration): Promise<Configuration> {
-    if (this.vault === null) return current
-    const all = <R extends Row>(noun: Noun, rows: readonly { readonly row: R; readonly revision: number }[]) =>
-      Promise.all(
-        rows.map(async (stored) => ({ ...stored, row: await this.readable(current.workspace.id, noun, stored.row) })),
-      )
-    const [endpoints, plugins] = await Promise.all([
-      all('endpoints', current.endpoints),
-      all('plugins', current.plugins),
-    ])
-    return { ...current, endpoints, plugins }
-  }
-
-  /** `sealed` for all rows that a plan puts. */
-  async sealedPlan<Plan extends ConfigPlan>(plan: Plan, stored: Configuration, readable: Configuration): Promise<Plan> {
-    if (this.vault === null) return plan
-    const put = async <R extends Row>(noun: 'endpoints' | 'plugins', rows: readonly R[]) => {
-      const before = new Map<string, KnownRow>(
-        stored[noun].map(({ row }, i) => [row.id, { stored: row, readable: readable[noun][i]!.row }]), // the same rows
-      )
-      return await Promise.all(rows.map((row) => this.sealed(plan.workspaceId, noun, row, before.get(row.id))))
-    }
-    return {
-      ...plan,
-      endpoints: { ...plan.endpoints, put: await put('endpoints', plan.endpoints.put) },
-      plugins: { ...plan.plugins, put: await put('plugins', plan.plugins.put) },
-    }
-  }
-
-  async #opened(workspaceId: string, noun: Noun, rowId: string, { path, field, text }: SecretPlace) {
-    const bound = boundTo({ workspaceId, noun, rowId, field })
-    return { path, text: await this.open(workspaceId, bound, text) }
-  }
-
-  /** @throws UnopenedError */
-  async open(workspaceId: string, bound: Uint8Array, text: string): Promise<string> {
-    const { vault } = this
-    if (vault === null) throw missingKey(/^sealed:v1:([^:]*)/.exec(text)?.[1] ?? '')
-    return await vault.open(workspaceId, bound, text)
-  }
-
-  /** The secrets of a known row, as they can be read and as they are stored. */
-  known(noun: Noun, { stored, readable }: KnownRow): readonly KnownText[] {
-    const places = this.placesOf(noun, stored)
-    return textsAt(readable, places).map((place, i) => ({ ...place, stored: places[i]!.text })) // the same places
-  }
-
-  async #sealedTexts(workspaceId: string): Promise<readonly string[]> {
-    const current = await this.#needs.storage.configuration(workspaceId)
-    if (current === null) return []
-    const texts = (noun: Noun, rows: readonly { readonly row: Row }[]) =>
-      rows.flatMap(({ row }) => this.placesOf(noun, row).map(({ text }) => text))
-    return [...texts('plugins', current.plugins), ...texts('endpoints', current.endpoints)].filter(isSealed)
+function over(seals: boolean, headers: ReadonlySet<string>, rows: () => Promise<SealedRows>): RowSecrets {
+  return {
+    seals,
+    headers,
+    rows,
+    over: (storage) => over(seals, headers, async () => (await rows()).over(storage)),
+    opened: async (workspaceId, noun, row) =>
+      holdsSealed(row) ? await (await rows()).opened(workspaceId, noun, row) : row,
+    readable: async (workspaceId, noun, row) => (seals ? await (await rows()).readable(workspaceId, noun, row) : row),
+    masked: async (workspaceId, noun, row) => (seals ? await (await rows()).masked(workspaceId, noun, row) : row),
+    async maskedPage(workspaceId, noun, page) {
+      if (!seals) return page
+      const all = await rows()
+      return { ...page, rows: await Promise.all(page.rows.map((row) => all.masked(workspaceId, noun, row))) }
+    },
+    sealed: async (workspaceId, noun, row, before) =>
+      seals ? await (await rows()).sealed(workspaceId, noun, row, before) : row,
+    async given(workspaceId, noun, input, known) {
+      if (!seals) return input
+      const { givenInput } = await import('./given-secrets.ts')
+      return await givenInput(await rows(), workspaceId, noun, input, known)
+    },
   }
 }
 
-/** The mask of a text that may be sealed still. */
-export function shown(text: string): string {
-  return isSealed(text) ? maskOfSealed(text) : maskOf(text)
-}
-
-/** The texts that stand at these places in another row; places where there is no text are left out. */
-function textsAt<Place extends SecretPlace>(row: unknown, places: readonly Place[]): Place[] {
-  return places.flatMap((place) => {
-    const text = place.path.reduce<unknown>(
-      (value, key) => (typeof value === 'object' && value !== null ? (value as Record<string, unknown>)[key] : null),
-      row,
-    )
-    return typeof text === 'string' ? [{ ...place, text }] : []
-  })
+/** Whether a value may hold a sealed text. */
+export function holdsSealed(value: unknown): boolean {
+  return JSON.stringify(value).includes('"sealed:v1:')
 }

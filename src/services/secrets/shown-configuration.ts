@@ -14,20 +14,18 @@ export async function shownConfiguration(
   current: Configuration,
   asked: ShownAs | undefined,
 ): Promise<Configuration> {
-  const form = asked ?? (secrets.vault === null ? 'clear' : 'masked')
+  const form = asked ?? (!secrets.seals ? 'clear' : 'masked')
   const known = check(oneOf(shownAs), form)
   if (!known.ok) throw invalid({ secrets: known.fields })
-  if (secrets.vault === null) {
+  if (!secrets.seals) {
     if (form === 'clear') return current
     throw invalid({ secrets: `there is no ${form} form without the option secrets` })
   }
   const { id } = current.workspace
   const show = {
-    clear: secrets.opened.bind(secrets),
-    masked: secrets.masked.bind(secrets),
-    // What is in clear still is sealed for the document alone.
-    sealed: <R extends { readonly id: string }>(workspaceId: string, noun: 'endpoints' | 'plugins', row: R) =>
-      secrets.sealed(workspaceId, noun, row),
+    clear: secrets.opened,
+    masked: secrets.masked,
+    sealed: secrets.sealed, // what is in clear still is sealed for the document alone
   }[form]
   const [endpoints, plugins] = await Promise.all([
     Promise.all(current.endpoints.map(async (each) => ({ ...each, row: await show(id, 'endpoints', each.row) }))),

@@ -6,25 +6,15 @@ import type { Logger } from '../../contracts/observer.ts'
 import type { Cipher, Platform } from '../../contracts/platform.ts'
 import { base64UrlOf, bytesOf, bytesOfBase64 } from '../../core/encoding.ts'
 import { readSealed, type Sealed, sealedText } from '../../core/sealed.ts'
-import { PosthornError } from '../../errors.ts'
 import type { SecretsOptions } from '../../options.ts'
 import { inTime } from '../../runtime/deadline.ts'
 import { providerId } from '../../schema/secrets.ts'
+import { UnopenedError } from './unopened-error.ts'
 
 /** What a provider's call may take. */
 const providerMs = 5000
 const mostDataKeys = 10_000
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
-
-/** A value that cannot be opened. `lasts`: whether the same process will not open the value later either. */
-export class UnopenedError extends PosthornError {
-  readonly lasts: boolean
-
-  constructor(message: string, lasts: boolean) {
-    super('unavailable', message)
-    this.lasts = lasts
-  }
-}
 
 export function missingKey(keyId: string): UnopenedError {
   return new UnopenedError(`a secret is sealed with key '${keyId}', which this process does not have`, true)
