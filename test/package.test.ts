@@ -188,14 +188,14 @@ describe('what it weighs', () => {
 
   // `index` is the portable entry: router and validation, without an engine and the worker. 9 kB of it are lru-cache and ipaddr.js.
   const budgets: Readonly<Record<string, number>> = {
-    index: 41,
+    index: 43,
     client: 3,
     verify: 3,
     otel: 3,
     'event-validation/index': 30,
     'function/index': 17,
     'memory/index': 10,
-    'node/index': 49,
+    'node/index': 50,
     'postgres/index': 30,
     'redis/index': 24,
   }
