@@ -4,7 +4,7 @@ import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
 import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
-import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
+import type { Awaitable, PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import type { Storage } from './contracts/storage.ts'
@@ -15,6 +15,7 @@ import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
 import type { Catalogue } from './services/catalogue.ts'
+import type { RowSecrets } from './services/secrets/row-secrets.ts'
 
 /** What this process counted since its start, for the status report. */
 export interface Counters {
@@ -41,6 +42,10 @@ export interface CompiledConfiguration {
   readonly sources: ReadonlyMap<string, Source>
   /** Enabled endpoints that want an event type. */
   match(eventType: string): readonly Endpoint[]
+  /** An endpoint of this configuration with its headers in clear; at once where they are. Rejects when they cannot be opened. */
+  opened(endpoint: Endpoint): Awaitable<Endpoint>
+  /** The earliest end of a signing secret, unix milliseconds; Infinity where none ends. */
+  readonly nextExpiry: number
   /** Enabled plugins of an endpoint or a source, in the order they run. */
   pluginsOf(ownerId: string): readonly ReadyPlugin[]
 }
@@ -55,6 +60,8 @@ export interface ConfigurationCache {
   /** One that was read after this call. */
   fresh(workspaceId: string): Promise<CompiledConfiguration | null>
   forget(change: Change): void
+  /** All that are at hand. */
+  all(): Iterable<CompiledConfiguration>
 }
 
 /** Everything that services need from outside. One per instance; `using(tx)` derives one with the bound storage. */
@@ -74,6 +81,8 @@ export interface Context {
   readonly telemetry: Telemetry | undefined
   readonly plugins: PluginRegistry
   readonly catalogue: Catalogue
+  /** Seals, opens and masks the secrets of rows. */
+  readonly secrets: RowSecrets
   readonly settings: Settings
   readonly counters: Counters
   /** How long this instance has been there, by the clock of its process. */

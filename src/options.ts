@@ -4,6 +4,7 @@ import type { Clock } from './contracts/clock.ts'
 import type { HttpClient } from './contracts/http-client.ts'
 import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
+import type { KeyProvider } from './contracts/key-provider.ts'
 import type { Logger } from './contracts/observer.ts'
 import type { Proxy } from './contracts/platform.ts'
 import type { PluginKind } from './contracts/plugin.ts'
@@ -15,6 +16,7 @@ import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
 import { anyObject, closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/fields.ts'
+import { secretsOptions } from './schema/secrets.ts'
 import { PosthornError } from './errors.ts'
 import { version } from './version.ts'
 
@@ -84,6 +86,11 @@ export interface DeliverOptions {
   readonly captureBytes?: number
   /** Headers recorded as `***`. Default authorization, cookie, proxy-authorization, x-api-key. */
   readonly redactHeaders?: readonly string[]
+  /**
+   * Headers of endpoints whose values are secrets, beside those of `redactHeaders`: recorded as `***`, sealed and masked where
+   * `secrets` is set. Default with `secrets`: x-auth-token, api-key, x-signature-key, proxy-authorization; else none.
+   */
+  readonly secretHeaders?: readonly string[]
   /** Where nothing may be sent: IP, CIDR, hostname, `*.suffix`, or a group. Default `['@default']`; `[]` turns it off. */
   readonly deny?: readonly string[]
   /** Exceptions from `deny`. Default none. */
@@ -116,6 +123,14 @@ export interface RetentionOptions {
   readonly eventsDays?: number
   /** Finished attempts older than this many days are removed. Default: kept. */
   readonly attemptsDays?: number
+}
+
+/** Seals secrets at rest. At least one of both. */
+export interface SecretsOptions {
+  /** `key`: 32 bytes in base64. The first key seals, all open. Ids are 1 to 64 of `A-Z a-z 0-9 _ . -`. */
+  readonly keys?: readonly { readonly id: string; readonly key: string }[]
+  /** A KMS. It seals where it is given, and the keys open what they sealed before. */
+  readonly provider?: KeyProvider
 }
 
 /** Disables an endpoint of whose attempts in the window at least `failurePercent` failed, of at least `minimum`. */
@@ -152,6 +167,8 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly limits?: LimitOptions
   /** Default: off. */
   readonly retention?: RetentionOptions
+  /** Keys that seal signing secrets, secrets of plugins and secret headers at rest. Default: they are stored as they are. */
+  readonly secrets?: SecretsOptions
   /** Default: off. */
   readonly breaker?: BreakerOptions
   /**
@@ -247,6 +264,7 @@ const settings = closedObject({
         'proxy-authorization',
         'x-api-key',
       ]),
+      secretHeaders: v.optional(list(text({ min: 1 }))),
       deny: withDefault(list(text({ min: 1 })), ['@default']),
       allow: withDefault(list(text({ min: 1 })), []),
       httpsOnly: withDefault(flag(), false),
@@ -258,6 +276,7 @@ const settings = closedObject({
   ),
   limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
   retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
+  secrets: v.optional(secretsOptions),
   breaker: v.optional(
     closedObject({
       windowSeconds: withDefault(integer({ min: 60, max: 604_800 }), 3600),
@@ -271,7 +290,8 @@ const settings = closedObject({
 })
 
 /** The part of the options that are plain values, complete. */
-export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver'> & {
+export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver' | 'secrets'> & {
+  readonly secrets?: SecretsOptions
   readonly admin: Omit<v.InferOutput<typeof settings>['admin'], 'authorize' | 'openapi'> &
     Pick<AdminOptions, 'authorize' | 'openapi'>
   readonly deliver: Omit<v.InferOutput<typeof settings>['deliver'], 'proxy'> & { readonly proxy?: Proxy }

@@ -9,11 +9,16 @@ import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
 import { PosthornError } from './errors.ts'
 
+function randomBytes(length: number): Uint8Array {
+  return crypto.getRandomValues(new Uint8Array(length))
+}
+
 /** Any runtime with the web's standards. Figures that those do not tell are 0. */
 export const portablePlatform: Platform = {
   http: portableClient,
   hmac,
-  randomBytes: (length) => crypto.getRandomValues(new Uint8Array(length)),
+  randomBytes,
+  cipher: async (key) => (await import('./core/aes-gcm.ts')).aesGcm(key, randomBytes),
   vitals: () => ({
     version: globalThis.navigator?.userAgent ?? 'unknown',
     handles: 0,

@@ -25,6 +25,7 @@ import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
+import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
@@ -58,7 +59,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const ownQueue = queue === engine.queue
 
   const storage = notifyingStorage(engine, changed)
-  const configuration = configurationCache({ storage, plugins, platform, log })
+  const secrets = rowSecrets({ storage, plugins, platform, clock, log: seldom }, settings)
+  const configuration = configurationCache({ storage, plugins, platform, log, secrets })
   function changed(change: Change): void {
     configuration.forget(change)
     if (change === 'routes' || change === 'everything') routes.forget()
@@ -78,6 +80,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     repeating: seldom,
     telemetry: options.telemetry,
     plugins,
+    secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters,
@@ -112,6 +115,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
+    secrets: services.secrets,
     status: () => services.status(),
     health: () => services.health(),
     on,
@@ -132,11 +136,13 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   }
   const storage = outer.storage.using(tx, handle)
   const added: Job[] = []
+  const secrets = outer.secrets.over(storage)
   const ctx: Context = {
     ...outer,
     storage,
+    secrets,
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
-    configuration: configurationReader({ ...outer, storage }, outer.configuration),
+    configuration: configurationReader({ ...outer, storage, secrets }, outer.configuration),
     batches: false,
     resends: false,
     enqueued: (jobs) => void added.push(...jobs),

@@ -19,12 +19,14 @@ export type {
 } from './contracts/plugin.ts'
 export type { Clock } from './contracts/clock.ts'
 export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
+export type { KeyProvider } from './contracts/key-provider.ts'
 export type { Inbox, Message, PutAnswer, Taken } from './contracts/inbox.ts'
 export type { Grant, Limiter, Want } from './contracts/limiter.ts'
 export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue, SlotsInUse } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
 export type {
+  Cipher,
   HashName,
   Platform,
   Proxy,
@@ -75,6 +77,7 @@ export type {
   Options,
   LimitOptions,
   RetentionOptions,
+  SecretsOptions,
 } from './options.ts'
 export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'
 export type { Handler } from './http/handler.ts'
@@ -95,6 +98,8 @@ export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
 export type { Plugin, PluginInput } from './schema/plugin.ts'
 export type { Metadata, RateLimit } from './schema/shared.ts'
+export type { RotateInput } from './schema/rotate-secret.ts'
+export type { EndpointSecret, ResealReport, SecretsStatus, ShownAs } from './schema/secrets.ts'
 export type { Source, SourceInput } from './schema/source.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
 export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/workspace.ts'
@@ -112,6 +117,7 @@ export type {
   ReplayInput,
   ReplayReport,
   ResourceService,
+  SecretsService,
   WorkspaceService,
 } from './services/services.ts'
 export type { TickReport } from './worker/passes.ts'

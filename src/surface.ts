@@ -21,6 +21,7 @@ import type {
   ReplayInput,
   ReplayReport,
   ResourceService,
+  SecretsService,
   WorkspaceService,
 } from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
@@ -82,6 +83,8 @@ export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, W
    * health; in `/metrics` Prometheus metrics.
    */
   readonly statusHandler: Handler
+  /** Seals what is stored with the key that seals now, and counts values by key. */
+  readonly secrets: SecretsService
   status(): Promise<StatusReport>
   /** Whether storage and queue answer and take writes, within 4 s; a fault is told within 5 s. */
   health(): Promise<HealthReport>

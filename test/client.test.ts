@@ -97,7 +97,22 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e1'))
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e9'))
   await say('endpoints.test', () => client.endpoints.test(ws, 'e1', { data }))
+  await say('endpoints.secret', () => client.endpoints.secret(ws, 'e1'))
+  const secret = `whsec_${'a'.repeat(44)}`
+  await client.plugins.create(ws, {
+    id: 'p2',
+    endpoint_id: 'e1',
+    name: 'standard-webhooks',
+    config: { secrets: [secret] },
+  })
+  await say('endpoints.secret', () => client.endpoints.secret(ws, 'e1'))
+  await say('endpoints.secret', () => client.endpoints.secret(ws, 'e9'))
+  const other = `whsec_${'b'.repeat(44)}`
+  await say('endpoints.rotateSecret', () => client.endpoints.rotateSecret(ws, 'e1', { secret: other }))
+  await say('endpoints.rotateSecret', () => client.endpoints.rotateSecret(ws, 'e1', { overlap_seconds: -1 }))
   await say('config.dump', () => client.config.dump(ws))
+  await say('config.dump', () => client.config.dump(ws, { secrets: 'clear' }))
+  await say('config.dump', () => client.config.dump(ws, { secrets: 'masked' }))
   await say('config.sync', () => client.config.sync(ws, { endpoints: [] }, { dryRun: true }))
   await say('config.sync', () => client.config.sync(ws, { sources: [{ config: {} }] }))
   await say('plugins.delete', () => client.plugins.delete(ws, 'p1'))

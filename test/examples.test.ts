@@ -102,6 +102,12 @@ test('the plugin of the example masks before it is signed', slow, async () => {
   expect(await example('custom-plugin').ended()).toBe('{"order":7,"payment":{"card":"***"}}\nsigned: true')
 })
 
+test('secrets are masked, rotated and sealed with a new key', slow, async () => {
+  expect(await example('secrets').ended()).toBe(
+    'Bearer …iver\n2 secrets sign\n3 resealed, 0 in clear, keys in use: 2026-12',
+  )
+})
+
 describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
   const name = `examples_${process.pid}`
   const admin = new pg.Pool({ connectionString: inject('postgresUrl') ?? '' })

@@ -14,6 +14,7 @@ export const nodePlatform: Platform = {
   },
   hmac,
   randomBytes: (length) => randomBytes(length),
+  cipher: async (key) => (await import('../../src/core/aes-gcm.ts')).aesGcm(key, randomBytes),
   vitals,
   production: () => process.env['NODE_ENV'] === 'production',
   batches: true,

@@ -65,6 +65,13 @@ export interface ThreadScript {
   readonly yields?: boolean
 }
 
+/** An authenticated cipher with one key. `bound` is not in the box, and the box opens with the same bytes alone. */
+export interface Cipher {
+  encrypt(data: Uint8Array, bound: Uint8Array): Promise<Uint8Array>
+  /** Null when the box was made with another key or other `bound` bytes, or is damaged. */
+  decrypt(box: Uint8Array, bound: Uint8Array): Promise<Uint8Array | null>
+}
+
 /** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */
 export interface Platform {
   /** The default HTTP client. @throws PosthornError `validation` for rules or a proxy that it cannot keep to. */
@@ -72,6 +79,8 @@ export interface Platform {
   /** Of a text its UTF-8. */
   hmac(hash: HashName, key: Uint8Array, data: Uint8Array | string): Awaitable<Uint8Array>
   randomBytes(length: number): Uint8Array
+  /** AES-256-GCM with a key of 32 bytes. */
+  cipher(key: Uint8Array): Promise<Cipher>
   vitals(): Vitals
   /** Whether the host says that this is no development machine (NODE_ENV); false where there is no telling. */
   production?(): boolean

@@ -78,6 +78,11 @@ export interface PluginKind<Config = unknown> {
   readonly before?: readonly string[]
   readonly after?: readonly string[]
   /**
+   * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list. Texts
+   * there, and below there, are sealed and masked where the option `secrets` is set. Default: none.
+   */
+  readonly secrets?: readonly string[]
+  /**
    * Loads what the kind needs beside its own code, such as an optional package: once, and anew after it threw. `start`
    * fails as it does; elsewhere the throw is logged, and plugins of the kind cannot be written.
    */

@@ -1,9 +1,9 @@
 import type { ConfigPlan, Configuration, Violation } from '../contracts/storage/configuration.ts'
-import { isPlainObject } from '../schema/fields.ts'
 import type { SyncCounts, SyncReport } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { sameJson } from './same-json.ts'
 
 /** A row as a document wants it. `existing` is the row that it means, whose id and creation stay. */
 export interface Desired<Row> {
@@ -203,18 +203,4 @@ function without({
   readonly updated_at: number
 }): object {
   return fields
-}
-
-/** Whether two JSON values are the same, whatever the order of their keys. */
-function sameJson(a: unknown, b: unknown): boolean {
-  if (Array.isArray(a) && Array.isArray(b)) {
-    return a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
-  }
-  if (isPlainObject(a) && isPlainObject(b)) {
-    const keys = Object.keys(a)
-    return (
-      keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
-    )
-  }
-  return Object.is(a, b) || (a === 0 && b === 0)
 }

@@ -1,4 +1,4 @@
-import { joinBytes, type Bytes } from './encoding.ts'
+import { bytesOfBase64, joinBytes, type Bytes } from './encoding.ts'
 
 // The frame that makes a PKCS#8 key of an Ed25519 seed (RFC 8410 section 7): WebCrypto imports private keys in no simpler form.
 const pkcs8Head = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20)
@@ -16,4 +16,11 @@ export async function signEd25519(key: CryptoKey, data: Bytes): Promise<Bytes> {
 export async function verifyEd25519(publicKey: Bytes, signature: Bytes, data: Bytes): Promise<boolean> {
   const key = await crypto.subtle.importKey('raw', publicKey, 'Ed25519', false, ['verify'])
   return crypto.subtle.verify('Ed25519', key, signature, data)
+}
+
+/** A fresh key pair of a random seed: the seed and the public key after it, as a `whsk_` secret holds them. */
+export async function generateSigningKey(seed: Uint8Array): Promise<Bytes> {
+  const key = await crypto.subtle.importKey('pkcs8', joinBytes(pkcs8Head, seed), 'Ed25519', true, ['sign'])
+  const { x = '' } = await crypto.subtle.exportKey('jwk', key) // the public key in base64url (RFC 8037 section 2)
+  return joinBytes(seed, bytesOfBase64(x.replaceAll('-', '+').replaceAll('_', '/')) ?? new Uint8Array(0))
 }

@@ -15,13 +15,16 @@ const inputs: Readonly<Record<string, Read>> = {
     const { text, value } = await readJson(request, maxBytes, { optional: true })
     return withDataText(text, value, (data) => data !== undefined)
   },
-  async ReplayInput(request, maxBytes) {
-    return (await readJson(request, maxBytes, { optional: true })).value
-  },
+  ReplayInput: optionalJson,
+  RotateInput: optionalJson,
   async ConfigDocument(request, maxBytes) {
     const { parseDocument } = await import('./configuration-document.ts')
     return await parseDocument(await readText(request, maxBytes), request.headers.get('content-type'))
   },
+}
+
+async function optionalJson(request: Request, maxBytes: number): Promise<unknown> {
+  return (await readJson(request, maxBytes, { optional: true })).value
 }
 
 /** The input of an operation from the body of a request; the use case validates it. */

@@ -89,6 +89,17 @@ const counts = (kind: string): Json => ({
 export const answers: Properties = {
   Attempt: attempt,
   Explanation: explanation,
+  EndpointSecret: object({
+    secret: text('The secret that signs deliveries, in clear: the newest.'),
+    secrets: {
+      type: 'array',
+      items: object({
+        secret: text('A secret that signs, in clear.'),
+        expires_at: orNull(moment('When this secret ends; null where it stays')),
+      }),
+      description: 'All secrets that sign deliveries, the newest first.',
+    },
+  }),
   ReplayReport: object({
     matched: count('How many deliveries the filter found.'),
     created: count('How many attempts were made. 0 in a dry run.'),

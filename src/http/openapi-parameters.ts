@@ -1,4 +1,5 @@
 import { bounds, type listParameters, type Parameters } from '../schema/page.ts'
+import { shownAs } from '../schema/secrets.ts'
 import { inputSchema, type Json } from './openapi-inputs.ts'
 
 type Lists = typeof listParameters
@@ -69,6 +70,12 @@ export const dumpFormat = queryParameter(
   'format',
   { type: 'string', enum: ['json', 'yaml'] },
   'Form of the document, whatever `Accept` says. Default: what `Accept` prefers, else YAML.',
+)
+
+export const shownSecrets = queryParameter(
+  'secrets',
+  { type: 'string', enum: shownAs },
+  'How secrets are shown. Default: masked where secrets are sealed at rest, else clear.',
 )
 
 export const retriedEndpoint = {

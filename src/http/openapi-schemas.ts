@@ -6,6 +6,7 @@ import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
+import { rotateInput } from '../schema/rotate-secret.ts'
 import { sourceInput } from '../schema/source.ts'
 import { ensureWorkspaceInput, workspaceInput } from '../schema/workspace.ts'
 import { replayBounds, replayInput, replayMoment } from '../services/replay.ts'
@@ -54,6 +55,10 @@ export function componentSchemas(): Properties {
     TestInput: {
       ...inputSchema(testInput, texts.testTexts),
       examples: [{}, { event_type: 'invoice.paid', data: [1] }],
+    },
+    RotateInput: {
+      ...inputSchema(rotateInput, texts.rotateTexts),
+      examples: [{ overlap_seconds: 86_400 }],
     },
     ...answers,
     ...Object.fromEntries(pages),

@@ -113,6 +113,11 @@ export const replayTexts: Texts = {
   limit: 'Most deliveries that one call sends again.',
 }
 
+export const rotateTexts: Texts = {
+  overlap_seconds: 'How long deliveries carry the signatures of the old secrets too, seconds. 0 ends them at once.',
+  secret: 'The new secret. Where none is given, Posthorn makes one of the same kind of key.',
+}
+
 export const testTexts: Texts = {
   event_type: 'Type of the sample event.',
   data: 'Any JSON value. Default: an object with a short message.',
@@ -130,6 +135,10 @@ export const operationTexts: Texts = {
   ...ofNoun('plugins', 'plugin', 'The endpoint or source goes on without it.'),
   'endpoints.test':
     'Sends one event to the endpoint at once, waits until the delivery ended, and answers its attempt. A failed test is not tried again.',
+  'endpoints.secret':
+    'Answers the secret of the signature plugin of this endpoint in clear, with the old ones that still sign beside it.',
+  'endpoints.rotateSecret':
+    'Gives the signature plugin of this endpoint a new secret and answers that secret. Deliveries carry the signatures of the old secrets too, until the overlap ends.',
   'events.list': listText('events'),
   'events.create':
     'Stores the event and makes an attempt for each endpoint whose patterns match the type. Deliveries follow in the background. An event with a `unique_id` that was seen before is not stored: the answer is then 200 with the stored event.',

@@ -5,7 +5,7 @@ import type { OpenApiOptions } from '../options.ts'
 import { listParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { Json } from './openapi-inputs.ts'
-import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint } from './openapi-parameters.ts'
+import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
 import { componentSchemas, dataSchema } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './routes.ts'
@@ -13,7 +13,7 @@ import type { Route } from './routes.ts'
 /** What the operations and the two routes beside them say of themselves. */
 interface Description {
   readonly summary: string
-  readonly operation: Pick<Operation, 'input' | 'answers' | 'list' | 'query' | 'options'>
+  readonly operation: Pick<Operation, 'input' | 'answers' | 'list' | 'query' | 'options' | 'texts'>
 }
 
 const ofTheApi: Readonly<Record<string, Description>> = {
@@ -26,7 +26,11 @@ function describe(name: string): Description {
 }
 
 /** Query parameters of operations that are no lists. */
-const queryTexts: Readonly<Record<string, Json>> = { endpoint_id: retriedEndpoint, dry_run: dryRun }
+const queryTexts: Readonly<Record<string, Json>> = {
+  endpoint_id: retriedEndpoint,
+  dry_run: dryRun,
+  secrets: shownSecrets,
+}
 
 /** What the host says of the API, beside its routes. */
 export interface About {
@@ -122,13 +126,16 @@ function operation(route: Route, path: string): Json {
   }
 }
 
-function parametersOf(route: Route, { list, query: asked = [], options = [] }: Description['operation']): Json[] {
+function parametersOf(
+  route: Route,
+  { list, query: asked = [], options = [], texts = [] }: Description['operation'],
+): Json[] {
   if (list) return listQuery(listParameters[tagOf(route) as keyof typeof listParameters]) // lists are those of page.ts
-  if (route.operation === 'config.dump') return [dumpFormat]
-  return [...asked, ...options].map((name) => queryTexts[name]!) // a test asks for every document of an operation
+  if (route.operation === 'config.dump') return [dumpFormat, shownSecrets]
+  return [...asked, ...options, ...texts].map((name) => queryTexts[name]!) // a test asks for every document of an operation
 }
 
-const optionalBodies = new Set(['TestInput', 'ReplayInput'])
+const optionalBodies = new Set(['TestInput', 'ReplayInput', 'RotateInput'])
 
 function bodyContent(name: string): Json {
   const json = { schema: ref('schemas', name) }

@@ -86,14 +86,15 @@ type Noun = keyof typeof listParameters
 async function readArguments(
   { request, url, maxBodyBytes }: Call,
   name: OperationName,
-  { list, input, query = [], options }: Operation,
+  { list, input, query = [], options = [], texts = [] }: Operation,
 ): Promise<unknown[]> {
   const args: unknown[] = []
   if (list) args.push(readQuery(url.searchParams, listParameters[nounOf(name) as Noun])) // lists are those of page.ts
   if (input !== undefined) args.push(await readInput(input, request, maxBodyBytes))
   args.push(...query.map((parameter) => url.searchParams.get(parameter) ?? ''))
-  if (options)
-    args.push(Object.fromEntries(options.map((flag) => [optionName(flag), readFlag(url.searchParams, flag)])))
+  const flags = options.map((flag) => [optionName(flag), readFlag(url.searchParams, flag)])
+  const given = texts.map((name) => [optionName(name), url.searchParams.get(name) ?? undefined])
+  if (flags.length + given.length > 0) args.push(Object.fromEntries([...flags, ...given]))
   return args
 }
 

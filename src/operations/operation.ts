@@ -12,6 +12,8 @@ export interface Operation {
   readonly query?: readonly string[]
   /** Names of query parameters that are members of the function's last argument: `dry_run` is its `dryRun`. */
   readonly options?: readonly string[]
+  /** Names of query parameters that are members of that argument too, as text: absent ones are undefined. */
+  readonly texts?: readonly string[]
   /**
    * The schema of the answer by status; `[]` behind the name means a list of them, null no body. An operation with 201 and
    * 200 answers 201 when the row was created, and 200 when the row was there.
@@ -53,7 +55,9 @@ type ArgumentsOf<Declared extends Operation> = [
   ...(Declared extends { readonly input: string } ? [input: never] : []),
   ...(Declared extends { readonly list: true } ? [query: never] : []),
   ...(Declared extends { readonly query: readonly string[] } ? { [Position in keyof Declared['query']]: string } : []),
-  ...(Declared extends { readonly options: readonly string[] } ? [options: never] : []),
+  ...(Declared extends { readonly options: readonly string[] } | { readonly texts: readonly string[] }
+    ? [options: never]
+    : []),
 ]
 
 type AnswerOf<Declared extends Operation> = Declared extends { readonly answers: { readonly 204: null } }

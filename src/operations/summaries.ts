@@ -14,6 +14,8 @@ export const summaries: Readonly<Record<OperationName, string>> = {
   'endpoints.update': 'Update one of the endpoints: absent keys stay',
   'endpoints.delete': 'Delete one of the endpoints, known or not',
   'endpoints.test': 'Make one sample delivery now',
+  'endpoints.secret': 'Show the secret that signs deliveries, in clear',
+  'endpoints.rotateSecret': 'Replace the secret that signs deliveries; old ones sign beside it until the overlap ends',
   'sources.list': 'List sources',
   'sources.create': 'Create one of the sources',
   'sources.get': 'Retrieve one of the sources',

@@ -50,6 +50,13 @@ const table = {
     answers: { 200: 'Attempt' },
     tenant: true,
   },
+  'endpoints.secret': { http: 'GET {P}/endpoints/{id}/secret', answers: { 200: 'EndpointSecret' }, tenant: true },
+  'endpoints.rotateSecret': {
+    http: 'POST {P}/endpoints/{id}/secret/rotate',
+    input: 'RotateInput',
+    answers: { 200: 'EndpointSecret' },
+    tenant: true,
+  },
   'events.list': { http: 'GET {P}/events', answers: { 200: 'Event' }, list: true, tenant: true },
   'events.create': { http: 'POST {P}/events', input: 'EventInput', answers: { 201: 'Event', 200: 'Event' } },
   'events.replay': {
@@ -77,7 +84,7 @@ const table = {
     options: ['dry_run'],
     answers: { 200: 'SyncReport' },
   },
-  'config.dump': { http: 'POST {P}/config/dump', answers: { 200: 'ConfigDocument' } },
+  'config.dump': { http: 'POST {P}/config/dump', texts: ['secrets'], answers: { 200: 'ConfigDocument' } },
 } as const satisfies Record<OperationName, Operation>
 
 type None<Names extends never> = Names

@@ -8,6 +8,7 @@ import { unauthorized } from './unauthorized.ts'
 export const basicAuth = definePlugin({
   name: 'basic-auth',
   sides: ['inbound'],
+  secrets: ['password'],
   config: object({ username: text(), password: text() }),
   async prepare({ username, password }, platform) {
     const matches = await headerSecretCheck(base64Of(bytesOf(`${username}:${password}`)), platform)

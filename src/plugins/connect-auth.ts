@@ -26,6 +26,7 @@ const config = v.lazy((input) => {
 export const connectAuth = definePlugin({
   name: 'connect-auth',
   sides: ['inbound'],
+  secrets: ['provider_config.secret', 'provider_config.authentication_secret'],
   config,
   async prepare({ provider, provider_config }, platform) {
     // Few instances receive from providers.

@@ -11,6 +11,7 @@ const encoders = { hex: hexOf, base64: base64Of, base64url: base64UrlOf }
 export const hmacAuth = definePlugin({
   name: 'hmac-auth',
   sides: ['inbound'],
+  secrets: ['secret'],
   config: object({
     hash: withDefault(oneOf(['md5', 'sha-1', 'sha-256', 'sha-512']), 'sha-256'),
     encoding: withDefault(oneOf(['hex', 'base64', 'base64url']), 'hex'),

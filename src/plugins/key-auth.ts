@@ -29,6 +29,7 @@ const config = v.pipe(
 export const keyAuth = definePlugin({
   name: 'key-auth',
   sides: ['inbound'],
+  secrets: ['key'],
   config,
   async prepare({ param_name, param_locations, key }, platform) {
     const matches = await secretCheck(key, platform)

@@ -8,7 +8,8 @@ import { base64Of, bytesOf } from '../core/encoding.ts'
 import { withHeaders } from '../core/request.ts'
 import { standardContent } from '../core/signed-content.ts'
 import { paddedKey, type StandardKey, standardKey } from '../core/standard-keys.ts'
-import { flag, list, object, text, withDefault } from '../schema/fields.ts'
+import { secretsOf } from '../core/expiring-secrets.ts'
+import { flag, integer, isPlainObject, list, object, orNull, text, withDefault } from '../schema/fields.ts'
 
 const secretRule = 'value must be whsec_ or whsk_ followed by base64'
 
@@ -19,30 +20,58 @@ function secretProblem(value: string): string | null {
   return key.kind === 'hmac' && (key.key.length < 24 || key.key.length > 64) ? secretRule : null
 }
 
+const signing = v.pipe(text({ rule: secretProblem }), v.transform(paddedKey))
+const ending = object({ secret: signing, expires_at: orNull(integer({ min: 0 })) })
+
+/** A secret that stays is written as a text. */
+const item = v.pipe(
+  v.lazy((input) => (isPlainObject(input) ? ending : signing)),
+  v.transform((given) => (typeof given === 'string' || given.expires_at !== null ? given : given.secret)),
+) as v.GenericSchema<unknown, string | { readonly secret: string; readonly expires_at: number }> // as just made
+
+/** One secret must stay, or a day would come on which nothing signs. */
+const secrets = v.pipe(
+  list(item, { min: 1, max: 5 }),
+  v.check(
+    (given) => given.length === 0 || given.some((each) => typeof each === 'string'),
+    'one secret must have no expires_at',
+  ),
+)
+
 /**
  * Signs deliveries as https://www.standardwebhooks.com defines: `webhook-id`, `webhook-timestamp`, and in
  * `webhook-signature` one signature for each secret, so that keys rotate without downtime. A `whsec_` secret makes `v1`
  * signatures (HMAC-SHA256) and is stored with its padding, a `whsk_` secret `v1a` ones (Ed25519). One HMAC secret is made when none is given.
+ * A secret that is written as `{ secret, expires_at }` signs until that time, unix milliseconds.
  * With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
  */
 export const standardWebhooks = definePlugin({
   name: 'standard-webhooks',
   sides: ['outbound'],
+  secrets: ['secrets[]'],
   config: object({
-    secrets: list(v.pipe(text({ rule: secretProblem }), v.transform(paddedKey)), { min: 1, max: 5 }),
+    secrets,
     envelope: withDefault(flag(), false),
   }),
   fill: (config, platform) => ({
     ...config,
     secrets: config['secrets'] ?? [`whsec_${base64Of(platform.randomBytes(32))}`],
   }),
-  async verify({ secrets }) {
-    const reasons = await Promise.all(secrets.map(async (secret) => ((await isPair(secret)) ? null : secretRule)))
+  async verify(config) {
+    const reasons = await Promise.all(
+      config.secrets.map(async (given) => {
+        if (typeof given === 'string') return (await isPair(given)) ? null : secretRule
+        return (await isPair(given.secret)) ? null : { secret: secretRule }
+      }),
+    )
     const last = reasons.findLastIndex((reason) => reason !== null)
     return last === -1 ? null : { secrets: reasons.slice(0, last + 1) }
   },
-  async prepare({ secrets, envelope }, platform) {
-    const signers = await Promise.all(secrets.map((secret) => signer(secret, platform)))
+  async prepare({ envelope, ...config }, platform) {
+    const given = secretsOf(config)
+    const signers = await Promise.all(given.map(({ secret }) => signer(secret, platform)))
+    const ends = given.some(({ expires_at }) => expires_at !== null)
+    const aliveAt = (now: number) => signers.filter((_, i) => (given[i]!.expires_at ?? Infinity) > now) // as many
     return {
       outbound(request, context) {
         const { event } = context
@@ -50,7 +79,7 @@ export const standardWebhooks = definePlugin({
         const timestamp = String(Math.floor(context.now / 1000))
         const content = standardContent(event.id, timestamp, body ?? '')
         const unsigned = body === request.body ? request : { ...request, body }
-        return goOn(allOf(signers.map((sign) => sign(content))), (signatures) =>
+        return goOn(allOf((ends ? aliveAt(context.now) : signers).map((sign) => sign(content))), (signatures) =>
           withHeaders(unsigned, {
             'webhook-id': event.id,
             'webhook-timestamp': timestamp,

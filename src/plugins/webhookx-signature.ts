@@ -15,6 +15,7 @@ const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789
 export const webhookxSignature = definePlugin({
   name: 'webhookx-signature',
   sides: ['outbound'],
+  secrets: ['signing_secret'],
   config: object({ signing_secret: text({ min: 1 }) }),
   fill: (config, platform) => ({ ...config, signing_secret: config['signing_secret'] ?? randomText(32, platform) }),
   prepare({ signing_secret }, platform) {

@@ -7,7 +7,7 @@ import { eventReads } from './events.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
-import type { Services, StatusService, UseCases } from './services.ts'
+import type { SecretsService, Services, StatusService, UseCases } from './services.ts'
 import { sourceService } from './sources.ts'
 
 /** The use cases that most processes see. */
@@ -26,6 +26,8 @@ function earlyServices(ctx: Context, ingest: Ingest) {
 type Early = ReturnType<typeof earlyServices>
 /** All other use cases: those that most processes never see. */
 export type LateServices = StatusService & {
+  readonly secrets: SecretsService
+} & {
   readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
 }
 
@@ -53,6 +55,10 @@ export function composeServices(
   }
   const services = {
     ...(useCases as object as UseCases), // LateServices is all that is not early
+    secrets: {
+      reseal: async (...asked: Parameters<SecretsService['reseal']>) => (await late()).secrets.reseal(...asked),
+      status: async () => (await late()).secrets.status(),
+    },
     status: async () => (await late()).status(),
     health: async () => (await late()).health(),
   }

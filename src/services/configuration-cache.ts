@@ -3,13 +3,18 @@ import { LRUCache } from 'lru-cache'
 import type { CompiledConfiguration, ConfigurationCache, ReadyPlugin } from '../context.ts'
 import type { Logger } from '../contracts/observer.ts'
 import type { Platform } from '../contracts/platform.ts'
-import type { PluginRegistry, PreparedPlugin } from '../contracts/plugin.ts'
+import type { PluginRegistry } from '../contracts/plugin.ts'
 import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
+import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
 import { matcher } from '../core/match.ts'
+import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
+import { holdsSealed, type RowSecrets } from './secrets/row-secrets.ts'
+import { UnopenedError } from './secrets/unopened-error.ts'
 
 const mostWorkspaces = 1000
 
@@ -18,6 +23,7 @@ type Needs = {
   readonly plugins: PluginRegistry
   readonly platform: Platform
   readonly log: Logger
+  readonly secrets: RowSecrets
 }
 
 /** Keeps configurations by revision, compiled forms with them. What it holds is never trusted: storage tells today's revision. */
@@ -28,7 +34,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
   const loads = singleFlight(load)
-  const ready = new WeakMap<CompiledConfiguration, ReadonlyMap<string, ReadyRow>>()
+  const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
     const found = await ctx.storage.configuration(workspaceId)
@@ -51,12 +57,13 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
 
   function closePlugins(old: CompiledConfiguration, replacement: CompiledConfiguration | undefined): void {
     const kept = replacement === undefined ? undefined : ready.get(replacement)
-    for (const [id, plugin] of ready.get(old) ?? []) {
-      if (kept?.get(id) !== plugin) plugin.current()?.close?.()
+    for (const [id, plugin] of ready.get(old)?.plugins ?? []) {
+      if (kept?.plugins.get(id) !== plugin) plugin.current()?.close?.()
     }
   }
 
   return {
+    all: () => held.values(),
     held: (workspaceId) => held.get(workspaceId),
     get,
     fresh: loads.ask,
@@ -81,6 +88,7 @@ export function configurationReader(ctx: Needs, known: ConfigurationCache): Conf
     return found === null ? null : compile(ctx.plugins, found, readyRows(ctx, found, undefined))
   }
   return {
+    all: known.all,
     held: known.held,
     get: async (workspaceId) => known.held(workspaceId) ?? (await read(workspaceId)),
     fresh: read,
@@ -93,54 +101,80 @@ interface ReadyRow extends ReadyPlugin {
   readonly revision: number
 }
 
+/** An endpoint with a sealed header. */
+interface OpenedRow extends DoneOnce<Endpoint> {
+  readonly revision: number
+}
+
+interface ReadyRows {
+  readonly plugins: ReadonlyMap<string, ReadyRow>
+  readonly endpoints: ReadonlyMap<string, OpenedRow>
+}
+
 /** Rows of the same revision keep what was prepared for them. */
-function readyRows(
-  ctx: Needs,
-  configuration: Configuration,
-  known: ReadonlyMap<string, ReadyRow> | undefined,
-): ReadonlyMap<string, ReadyRow> {
-  return new Map(
-    configuration.plugins
-      .filter(({ row }) => row.enabled)
-      .map((stored) => {
-        const old = known?.get(stored.row.id)
-        return [stored.row.id, old !== undefined && old.revision === stored.revision ? old : readyRow(ctx, stored)]
+function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | undefined): ReadyRows {
+  const workspaceId = configuration.workspace.id
+  return {
+    plugins: kept(
+      configuration.plugins.filter(({ row }) => row.enabled),
+      known?.plugins,
+      (stored) => readyRow(ctx, workspaceId, stored),
+    ),
+    endpoints: kept(
+      configuration.endpoints.filter(({ row }) => holdsSealed(row.request.headers)),
+      known?.endpoints,
+      ({ row, revision }) => ({
+        ...doneOnce(() => ctx.secrets.opened(workspaceId, 'endpoints', row), passes),
+        revision,
       }),
+    ),
+  }
+}
+
+/** What is ready for rows, by their ids: what is known of the same revision, else what `make` makes. */
+function kept<Row extends { readonly id: string }, Ready extends { readonly revision: number }>(
+  rows: readonly Stored<Row>[],
+  known: ReadonlyMap<string, Ready> | undefined,
+  make: (stored: Stored<Row>) => Ready,
+): ReadonlyMap<string, Ready> {
+  return new Map(
+    rows.map((stored) => {
+      const old = known?.get(stored.row.id)
+      return [stored.row.id, old !== undefined && old.revision === stored.revision ? old : make(stored)]
+    }),
   )
 }
 
-function readyRow(ctx: Needs, { row, revision }: Stored<Plugin>): ReadyRow {
-  let preparing: Promise<PreparedPlugin> | undefined
-  let current: PreparedPlugin | undefined
+/** A key provider that fails may answer later. */
+function passes(cause: unknown): boolean {
+  return cause instanceof UnopenedError && !cause.lasts
+}
+
+function readyRow(ctx: Needs, workspaceId: string, { row, revision }: Stored<Plugin>): ReadyRow {
   const prepare = async () => {
     const kind = ctx.plugins.get(row.name)
     if (kind === undefined) throw new Error(`plugin '${row.name}' is not registered in this process`)
-    const config = check(kind.config, row.config)
+    const opened = await ctx.secrets.opened(workspaceId, 'plugins', row)
+    const config = check(kind.config, opened.config)
     if (!config.ok) throw new Error(`plugin '${row.name}' has a config that its schema refuses`)
-    current = await kind.prepare(config.value, ctx.platform, { id: row.id })
-    return current
+    return await kind.prepare(config.value, ctx.platform, { id: row.id })
   }
-  return {
-    row,
-    revision,
-    current: () => current,
-    prepared: () =>
-      (preparing ??= prepare().catch((cause: unknown) => {
-        // One line for each stored version, however many requests meet it.
-        ctx.log.error(`plugin ${row.id} (${row.name}) cannot run`, { cause })
+  const { value, current } = doneOnce(
+    () =>
+      prepare().catch((cause: unknown) => {
+        // One line for each stored version, however many requests meet it. A provider's failures are told by the vault.
+        if (!passes(cause)) ctx.log.error(`plugin ${row.id} (${row.name}) cannot run`, { cause })
         throw cause
-      })),
-  }
+      }),
+    passes,
+  )
+  return { row, revision, current, prepared: value }
 }
 
-function compile(
-  registry: PluginRegistry,
-  configuration: Configuration,
-  rows: ReadonlyMap<string, ReadyPlugin>,
-): CompiledConfiguration {
+function compile(registry: PluginRegistry, configuration: Configuration, rows: ReadyRows): CompiledConfiguration {
   const endpoints = new Map(configuration.endpoints.map(({ row }) => [row.id, row]))
   const owned = new Map<string, ReadyPlugin[]>()
-  for (const plugin of rows.values()) {
+  for (const plugin of rows.plugins.values()) {
     const owner = plugin.row.endpoint_id ?? plugin.row.source_id
     if (owner === null) continue
     const list = owned.get(owner)
@@ -154,6 +188,14 @@ function compile(
     endpoints,
     sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
     match: matcher([...endpoints.values()].filter(({ enabled }) => enabled)),
+    opened(endpoint) {
+      const sealed = rows.endpoints.get(endpoint.id)
+      return sealed === undefined ? endpoint : (sealed.current() ?? sealed.value())
+    },
+    nextExpiry: configuration.plugins.reduce(
+      (next, { row }) => (row.name === expiringKind ? Math.min(next, firstExpiry(row.config)) : next),
+      Infinity,
+    ),
     pluginsOf: (ownerId) => owned.get(ownerId) ?? [],
   }
 }

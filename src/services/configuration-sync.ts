@@ -12,6 +12,8 @@ import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
+import { givenDocument } from './secrets/given-document.ts'
+import { shownConfiguration } from './secrets/shown-configuration.ts'
 import { refusalOf, taken } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
@@ -38,15 +40,19 @@ export function configurationSync(ctx: Context): ConfigService {
       const { id } = dryRun ? await resolveWorkspace(ctx, workspace) : await writableWorkspace(ctx, workspace)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
-      const given = parse(configDocument, document)
-      const parsed = ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
+      const secrets = ctx.secrets.seals ? await ctx.secrets.rows() : null
+      const early = secrets === null ? parsed(ctx, document) : null
       return await withWriteLock<SyncReport>(ctx.storage, id, async () => {
-        const current = await configurationOf(id)
-        if (current === null) throw unknownWorkspace(workspace)
-        const desired = await desiredConfiguration(ctx, current, parsed)
+        const stored = await configurationOf(id)
+        if (stored === null) throw unknownWorkspace(workspace)
+        const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
+        // What a mask means is known once the rows are.
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both is there
+        const desired = await desiredConfiguration(ctx, current, given)
         const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)
-        const { plan, report } = planned
+        const { report } = planned
+        const plan = dryRun || secrets === null ? planned.plan : await secrets.sealedPlan(planned.plan, stored, current)
         if (dryRun) {
           refuseBeyond(bounds, current, plan)
           await refuseTakenRoutes(ctx, id, plan.sources.put)
@@ -63,13 +69,19 @@ export function configurationSync(ctx: Context): ConfigService {
       })
     },
 
-    async dump(workspace) {
+    async dump(workspace, { secrets } = {}) {
       const { id } = await resolveWorkspace(ctx, workspace)
       const current = await configurationOf(id)
       if (current === null) throw unknownWorkspace(workspace)
-      return documentOf(current)
+      return documentOf(await shownConfiguration(ctx.secrets, current, secrets))
     },
   }
+}
+
+/** A document that its schema passed. */
+function parsed(ctx: Context, document: unknown) {
+  const given = parse(configDocument, document)
+  return ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
 }
 
 const mostWarnings = 100

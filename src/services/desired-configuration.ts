@@ -15,7 +15,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import { insecureProblem } from './endpoints.ts'
-import { completeConfig, placeProblems, readyProblem, signature, unknownName } from './plugins.ts'
+import { completeConfig, placeProblems, readyProblem, signature, staysSealed, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
 
 type Document = v.InferOutput<typeof configDocument>
@@ -184,6 +184,9 @@ async function desiredPlugin(
   if (misplaced !== null) return { problems: misplaced }
   const unready = await readyProblem(ctx, kind)
   if (unready !== null) return { problems: { name: unready } }
+  if (existing !== null && staysSealed(given, existing.config)) {
+    return { value: { id, existing, fields: { name, enabled, config: existing.config, metadata } } }
+  }
   const config = await completeConfig(ctx, kind, given, existing?.config ?? null, place.workspaceId)
   if (!config.ok) return { problems: { config: config.fields } }
   return { value: { id, existing, fields: { name, enabled, config: config.value, metadata } } }

@@ -9,8 +9,9 @@ import { type Described, resourceService } from './resources.ts'
 import type { EndpointService } from './services.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 
-export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
+export function endpointResources(ctx: Context): Omit<EndpointService, 'test' | 'secret' | 'rotateSecret'> {
   return resourceService(ctx, {
+    noun: 'endpoints',
     collection: ctx.storage.endpoints,
     parameters: listParameters.endpoints,
     describe(input, existing): Described<Endpoint> {
@@ -33,7 +34,7 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'test'> {
         workspaceId,
         endpoints: { put: [row], remove: [] },
         sources: { put: [], remove: [] },
-        plugins: { put: [await signature(ctx, row.id)], remove: [] },
+        plugins: { put: [await ctx.secrets.sealed(workspaceId, 'plugins', await signature(ctx, row.id))], remove: [] },
         bounds,
       }
       const outcome = await ctx.storage.applyConfig(plan, current.revision)

@@ -6,6 +6,8 @@ import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
+import { endpointSecretService } from './secrets/endpoint-secret.ts'
+import { resealService } from './secrets/reseal.ts'
 import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
 import { workspaceService } from './workspaces.ts'
@@ -14,12 +16,13 @@ import { workspaceService } from './workspaces.ts'
 export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): LateServices {
   return {
     workspaces: workspaceService(ctx),
-    endpoints: testDeliveryService(ctx, ingest, deliver),
+    endpoints: { ...testDeliveryService(ctx, ingest, deliver), ...endpointSecretService(ctx) },
     sources: {},
     plugins: {},
     events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
     attempts: {},
     config: configurationSync(ctx),
+    secrets: resealService(ctx),
     ...statusService(ctx),
   }
 }

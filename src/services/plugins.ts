@@ -1,10 +1,12 @@
 import type { Context } from '../context.ts'
 import type { PluginKind } from '../contracts/plugin.ts'
+import { sameJson } from '../core/same-json.ts'
 import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
 import { check, parse } from '../schema/parse.ts'
 import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
 import { type Described, resourceService } from './resources.ts'
+import { holdsSealed } from './secrets/row-secrets.ts'
 import type { PluginListInput, ResourceService } from './services.ts'
 
 export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
@@ -18,11 +20,13 @@ export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput
     if (unready !== null) throw invalid({ name: unready })
     // Another kind's config has nothing to keep.
     const kept = existing?.name === fields.name ? existing.config : null
+    if (kept !== null && staysSealed(fields.config, kept)) return { id, fields: { ...fields, config: kept } }
     const config = await completeConfig(ctx, kind, fields.config, kept, workspaceId)
     if (!config.ok) throw invalid({ config: config.fields })
     return { id, fields: { ...fields, config: config.value } }
   }
   return resourceService(ctx, {
+    noun: 'plugins',
     collection: ctx.storage.plugins,
     parameters: listParameters.plugins,
     describe,
@@ -88,12 +92,21 @@ export async function completeConfig(
     const made = (given[key] ?? null) === null
     if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
   }
+  const unopened = ctx.secrets.seals ? (await ctx.secrets.rows()).unopenedProblems(kind, filled) : null
+  if (unopened !== null) return { ok: false, fields: unopened }
   const config = check(kind.config, filled)
   if (!config.ok) return config
   const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
   // A kind tells its reasons in the form of a body's.
   if (refused) return { ok: false, fields: refused as FieldErrors }
   return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // a config is an object by its schema
+}
+
+type Config = Readonly<Record<string, unknown>>
+
+/** Whether a config stays as it is and holds a secret that this process cannot open, so that nothing of it can be checked. */
+export function staysSealed(given: Config, existing: Config): boolean {
+  return holdsSealed(existing) && sameJson(given, existing)
 }
 
 /** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. */

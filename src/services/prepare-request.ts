@@ -22,6 +22,20 @@ export function prepareRequest(
   timeoutMs: number,
   until: Cancellation,
 ): Outbound | Promise<Outbound> {
+  const opened = loaded.configuration.opened(endpoint)
+  return opened instanceof Promise
+    ? opened.then((clear) => withPlugins(ctx, loaded, clear, event, timeoutMs, until))
+    : withPlugins(ctx, loaded, opened, event, timeoutMs, until)
+}
+
+function withPlugins(
+  ctx: Context,
+  loaded: Loaded,
+  endpoint: Endpoint,
+  event: StoredEvent,
+  timeoutMs: number,
+  until: Cancellation,
+): Outbound | Promise<Outbound> {
   const plugins = loaded.configuration.pluginsOf(endpoint.id)
   const { compatible, deliver } = ctx.settings
   const base = outboundRequest(endpoint, event, deliver.userAgent)

@@ -6,18 +6,16 @@ import type { Outcome } from '../core/settle.ts'
 import { canonicalHeaders, type Compatible } from '../core/webhookx.ts'
 import type { StoredEvent } from '../schema/event.ts'
 
-/** Makes the record of a request and its answer: texts cut at `captureBytes`, the values of `redactHeaders` left out. */
+/** Makes the record of a request and its answer: texts cut at `captureBytes`, the values of secret headers left out. */
 export class OutcomeRecorder {
   readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
   readonly #captureBytes: number
   readonly #compatible: Compatible | undefined
 
-  constructor(
-    { captureBytes, redactHeaders }: { captureBytes: number; redactHeaders: readonly string[] },
-    compatible?: Compatible,
-  ) {
+  /** `redact`: names of headers in lower case. */
+  constructor(captureBytes: number, redact: ReadonlySet<string>, compatible?: Compatible) {
     this.#compatible = compatible
-    this.#headers = { maxBytes: captureBytes, redact: new Set(redactHeaders.map((name) => name.toLowerCase())) }
+    this.#headers = { maxBytes: captureBytes, redact }
     this.#captureBytes = captureBytes
   }
 

@@ -25,6 +25,7 @@ export interface Described<Row extends Resource> {
 }
 
 export interface ResourceKind<Row extends Resource> {
+  readonly noun: 'endpoints' | 'sources' | 'plugins'
   readonly collection: Collection<Row, PluginQuery>
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
@@ -36,22 +37,30 @@ export interface ResourceKind<Row extends Resource> {
 /** Create, read, update and delete, the same for every kind of configuration row. */
 export function resourceService<Row extends Resource, Input, Query extends ListInput>(
   ctx: Context,
-  { collection, parameters, describe, insert }: ResourceKind<Row>,
+  { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
   // Creates that come side by side ask once.
   const writable = singleFlight((workspace) => writableWorkspace(ctx, workspace))
+  const { secrets } = ctx
   return {
     async list(workspace, query) {
       const { id } = await resolveWorkspace(ctx, workspace)
-      return await listPage<Row>(parameters, query ?? {}, (asked) => collection.list(id, asked))
+      return await listPage<Row>(parameters, query ?? {}, async (asked) =>
+        secrets.maskedPage(id, noun, await collection.list(id, asked)),
+      )
     },
 
     async create(workspace, input) {
       const { id: workspaceId } = await writable.ask(workspace)
-      const { id, fields } = await describe(input, null, workspaceId)
+      const given = await secrets.given(workspaceId, noun, input, null)
+      const { id, fields } = await describe(given, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
-      const outcome = await (insert ?? collection.insert)(workspaceId, row, boundsOf(ctx))
+      const outcome = await (insert ?? collection.insert)(
+        workspaceId,
+        await secrets.sealed(workspaceId, noun, row),
+        boundsOf(ctx),
+      )
       if (outcome === 'written') return row
       throw outcome === 'missing' ? unknownWorkspace(workspace) : await refusalOf(ctx, workspaceId, outcome)
     },
@@ -60,7 +69,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const found = idPattern.test(id) ? await collection.get(workspaceId, id) : null
       if (found === null) throw notFound()
-      return found.row
+      return await secrets.masked(workspaceId, noun, found.row)
     },
 
     async update(workspace, id, input) {
@@ -69,10 +78,14 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       return await withWriteLock(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
         if (found === null) throw notFound()
-        const { fields } = await describe(merge(found.row, input), found.row, workspaceId)
-        const row = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
+        const readable = await secrets.readable(workspaceId, noun, found.row)
+        const known = { stored: found.row, readable }
+        const given = await secrets.given(workspaceId, noun, input, known)
+        const { fields } = await describe(merge(readable, given), readable, workspaceId)
+        const clear = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
+        const row = await secrets.sealed(workspaceId, noun, clear, known)
         const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
-        if (outcome === 'written') return row
+        if (outcome === 'written') return await secrets.masked(workspaceId, noun, row)
         if (outcome === 'conflict') return outcome
         throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
       })

@@ -25,7 +25,11 @@ export class AttemptSender {
   constructor(ctx: Context) {
     this.#ctx = ctx
     this.#send = senderOf(ctx.http)
-    this.#recorder = new OutcomeRecorder(ctx.settings.deliver, ctx.settings.compatible)
+    this.#recorder = new OutcomeRecorder(
+      ctx.settings.deliver.captureBytes,
+      ctx.secrets.headers,
+      ctx.settings.compatible,
+    )
   }
 
   /** See `Deliver`. */

@@ -4,6 +4,8 @@ import type { Endpoint, EndpointInput } from '../schema/endpoint.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import type { CursorPage, ListInput, OffsetPage, TimeFilter } from '../schema/page.ts'
 import type { Plugin, PluginInput } from '../schema/plugin.ts'
+import type { RotateInput } from '../schema/rotate-secret.ts'
+import type { EndpointSecret, ResealReport, SecretsStatus, ShownAs } from '../schema/secrets.ts'
 import type { Source, SourceInput } from '../schema/source.ts'
 import type { HealthReport, StatusReport } from '../schema/status.ts'
 import type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from '../schema/workspace.ts'
@@ -110,12 +112,36 @@ export interface AttemptService {
 export interface ConfigService {
   /** `document` is parsed JSON or YAML. */
   sync(workspace: string, document: ConfigDocument, options?: { dryRun?: boolean }): Promise<SyncReport>
-  dump(workspace: string): Promise<ConfigDocument>
+  /**
+   * `secrets`: in clear, as masks, or sealed as they are stored; a dump of each form syncs back to no change. Default
+   * `masked` with the option `secrets`, else `clear`, which is then the only one.
+   * @throws PosthornError validation; unavailable when a secret cannot be opened
+   */
+  dump(workspace: string, options?: { secrets?: ShownAs | undefined }): Promise<ConfigDocument>
 }
 
 export interface EndpointService extends ResourceService<Endpoint, EndpointInput, OwnedListInput> {
   /** Makes one sample delivery now and answers its attempt. */
   test(workspace: string, id: string, input?: { event_type?: string; data?: unknown }): Promise<Attempt>
+  /** The secret that signs its deliveries, in clear. @throws PosthornError not_found; validation without a signature plugin */
+  secret(workspace: string, id: string): Promise<EndpointSecret>
+  /**
+   * Gives its signature plugin a new secret, of the same kind of key, and answers it. Deliveries carry the signatures of the
+   * old ones too until the overlap ends. @throws PosthornError not_found, validation
+   */
+  rotateSecret(workspace: string, id: string, input?: RotateInput): Promise<EndpointSecret>
+}
+
+/** The secrets of all workspaces, as they are stored. */
+export interface SecretsService {
+  /**
+   * Seals everything with the key that seals now: values in clear, and those of other keys. It may run beside everything
+   * else and in several processes. After a crash the next call goes on with what is left.
+   * @throws PosthornError validation without the option `secrets`
+   */
+  reseal(options?: { signal?: AbortSignal }): Promise<ResealReport>
+  /** Counts the values by key. It reads the configuration of all workspaces. */
+  status(): Promise<SecretsStatus>
 }
 
 /** The workspace functions, where `ensure` tells whether it created the workspace. */
@@ -139,4 +165,6 @@ export interface StatusService {
   health(): Promise<HealthReport>
 }
 
-export interface Services extends UseCases, StatusService {}
+export interface Services extends UseCases, StatusService {
+  readonly secrets: SecretsService
+}

@@ -9,6 +9,7 @@ import type { OwnedListInput, ResourceService } from './services.ts'
 
 export function sourceService(ctx: Context): ResourceService<Source, SourceInput, OwnedListInput> {
   return resourceService(ctx, {
+    noun: 'sources',
     collection: ctx.storage.sources,
     parameters: listParameters.sources,
     describe(given, existing): Described<Source> {

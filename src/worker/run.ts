@@ -36,6 +36,9 @@ export class Run {
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }
+    if (!ctx.secrets.seals) {
+      ctx.log.info('secrets are stored as they are: set the option `secrets` to seal them at rest')
+    }
     await ctx.clock.ready()
     await this.#listen(messages)
   }

@@ -16,7 +16,7 @@ export interface Upkeep {
   readonly tasks: readonly Task[]
   /** Does all tasks, in order. */
   minute(): Promise<void>
-  /** Whether retention or a breaker is configured: then each minute has work although no delivery falls due. */
+  /** Whether retention or a breaker is configured, or a signing secret ends: then each minute has work without deliveries. */
   readonly isNeeded: boolean
 }
 
@@ -26,11 +26,17 @@ export function upkeep(ctx: Context): Upkeep {
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
-  const tasks = breaker === undefined ? [asking, purging] : [asking, breaking, purging]
+  const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
+  const tasks = [asking, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
 
   return {
     tasks,
-    isNeeded: breaker !== undefined || retention.eventsDays !== undefined || retention.attemptsDays !== undefined,
+    get isNeeded() {
+      const purges = retention.eventsDays !== undefined || retention.attemptsDays !== undefined
+      return (
+        breaker !== undefined || purges || [...ctx.configuration.all()].some(({ nextExpiry }) => nextExpiry < Infinity)
+      )
+    },
     async minute() {
       for (const { run } of tasks) await run()
     },
@@ -44,6 +50,20 @@ async function breakCircuits(ctx: Context): Promise<void> {
   if (breaker === undefined || !(await ctx.storage.turn('breaker', minuteMs, now))) return
   const { tripCircuitBreakers: disableFailing } = await import('../services/circuit-breaker.ts') // few have a breaker
   await disableFailing(ctx, breaker, now)
+}
+
+/**
+ * Each minute those of the configurations at hand, each hour those of all workspaces: one that nobody delivers for may be
+ * at hand nowhere. Until then the secret only stands there: nothing signs with it.
+ */
+async function removeEnded(ctx: Context): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  const ended = [...ctx.configuration.all()].filter(({ nextExpiry }) => nextExpiry <= now)
+  const isHour = await ctx.storage.turn('expired-secrets', 60 * minuteMs, now)
+  if (!isHour && ended.length === 0) return
+  const { removeExpired } = await import('../services/secrets/expired-secrets.ts') // few secrets ever end
+  await removeExpired(ctx, isHour ? undefined : ended.map(({ workspace }) => workspace.id))
 }
 
 /** Purges in small steps, so that other work goes on in between. */

@@ -2,6 +2,7 @@ import { createHmac, randomBytes } from 'node:crypto'
 
 import type { HashName, Platform } from '../../src/contracts/platform.ts'
 import type { Inbound, InboundContext, Outbound, OutboundContext, PluginKind } from '../../src/contracts/plugin.ts'
+import { portablePlatform } from '../../src/portable.ts'
 import { check } from '../../src/schema/parse.ts'
 
 /** As much of a platform as plugins use, by node:crypto. */
@@ -11,6 +12,7 @@ export const platform: Platform = {
   },
   hmac: (hash, key, data) => new Uint8Array(createHmac(hash.replace('-', ''), key).update(data).digest()),
   randomBytes: (length) => new Uint8Array(randomBytes(length)),
+  cipher: portablePlatform.cipher,
   vitals: () => ({
     version: '',
     handles: 0,

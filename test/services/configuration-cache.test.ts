@@ -6,6 +6,9 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { registry } from '../../src/plugins/registry.ts'
 import { configurationCache } from '../../src/services/configuration-cache.ts'
+import { rowSecrets } from '../../src/services/secrets/row-secrets.ts'
+import { parseSettings } from '../../src/options.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { object } from '../../src/schema/fields.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
@@ -22,12 +25,12 @@ function counted(kinds: readonly PluginKind[] = []) {
       return await storage.configuration(workspaceId)
     },
   }
-  const cache = configurationCache({
-    storage: counting,
-    plugins: registry(kinds),
-    platform: portablePlatform,
-    log: quiet,
-  })
+  const plugins = registry(kinds)
+  const secrets = rowSecrets(
+    { storage: counting, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },
+    parseSettings({}),
+  )
+  const cache = configurationCache({ storage: counting, plugins, platform: portablePlatform, log: quiet, secrets })
   return { cache, loads: () => loads, posthorn: createTestPosthorn({ storage, plugins: kinds }) }
 }
 
@@ -106,11 +109,17 @@ describe('a plugin', () => {
   test('whose kind is not registered here rejects, with one log line', async () => {
     const { kind } = counting()
     const errors: string[] = []
+    const storage = await storageWith(kind)
+    const plugins = registry([])
     const cache = configurationCache({
-      storage: await storageWith(kind),
-      plugins: registry([]),
+      storage,
+      plugins,
       platform: portablePlatform,
       log: { ...quiet, error: (message) => void errors.push(message) },
+      secrets: rowSecrets(
+        { storage, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },
+        parseSettings({}),
+      ),
     })
     const [ready] = (await cache.get('default'))!.pluginsOf('endpoint')
     await expect(ready!.prepared()).rejects.toThrow("plugin 'counting' is not registered")
