@@ -21,7 +21,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/version.ts': [],
   'src/options.ts': [...leaves, 'src/version.ts'],
   'src/operations': ['src/surface.ts'],
-  'src/functions.ts': ['src/operations', 'src/schema', 'src/services', 'src/surface.ts'],
+  'src/functions.ts': ['src/core', 'src/operations', 'src/schema', 'src/services', 'src/surface.ts'],
   'src/context.ts': [...leaves, 'src/options.ts', 'src/runtime', 'src/services'],
   'src/client.ts': [...rules, 'src/operations', 'src/surface.ts'],
   'src/verify.ts': [...rules, 'src/clock.ts'],

@@ -193,9 +193,9 @@ describe('what it weighs', () => {
     verify: 3,
     otel: 3,
     'event-validation/index': 30,
-    'function/index': 17,
+    'function/index': 18,
     'memory/index': 11,
-    'node/index': 50,
+    'node/index': 52,
     'postgres/index': 31,
     'redis/index': 24,
   }

@@ -28,7 +28,8 @@ export function sentenceOf(error: unknown): string {
   if (error.code === 'unavailable' && error.cause instanceof Error && error.cause.message.includes('--url')) {
     return error.cause.message
   }
-  const reasons = error.fields === undefined ? [] : reasonsOf(error.fields)
+  // The sentences of functions name the fields; what an engine says by itself does not.
+  const reasons = message === 'request validation' ? reasonsOf(error.fields) : []
   return reasons.length === 0 ? message : `${message}: ${reasons.join('; ')}`
 }
 

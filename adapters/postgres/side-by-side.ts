@@ -10,6 +10,8 @@ import type { Notify } from './notify.ts'
 
 /** The most writes that go together. */
 const mostTogether = 100
+/** The most rounds that such writes go on together while others write. */
+const mostRounds = 20
 
 /** A write of one row that waits for its turn. */
 interface Waiting {
@@ -75,10 +77,17 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
   return queue.splice(0, end === -1 ? queue.length : Math.max(end, 1))
 }
 
-/** Answers all, unless they cannot stand together or somebody else wrote meanwhile. */
+/**
+ * Answers all, unless they cannot stand together. Where other processes write to the workspace too, one of them comes
+ * through in each round: the rest looks and writes again, together as before.
+ */
 async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
-    return await writeTogether(db, notify, batch)
+    for (let round = 0; round < mostRounds; round++) {
+      const outcome = await writeTogether(db, notify, batch)
+      if (outcome !== 'raced') return outcome === 'answered'
+    }
+    return false
   } catch (cause) {
     if (isRefusal(cause)) return false // one of them is at fault
     for (const { fail } of batch) fail(cause)
@@ -86,18 +95,22 @@ async function together(db: Database, notify: Notify, batch: Waiting[]): Promise
   }
 }
 
-/** Answers those that are refused, and writes the others in one step. */
-async function writeTogether(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
+/** Answers those that are refused, and writes the others in one step. `raced`: somebody else wrote meanwhile. */
+async function writeTogether(
+  db: Database,
+  notify: Notify,
+  batch: Waiting[],
+): Promise<'answered' | 'raced' | 'cannot stand together'> {
   const seen = await readPlanContext(db, merged(batch))
   const refusals = batch.map(({ refuse }) => refuse(seen))
   const good = batch.filter((_, i) => refusals[i] === null)
   if (good.length > 0) {
     const plan = merged(good)
-    if (violationOf(plan, seen) !== null) return false
-    if (!(await writeUnlessRaced(db, notify, plan, seen))) return false
+    if (violationOf(plan, seen) !== null) return 'cannot stand together'
+    if (!(await writeUnlessRaced(db, notify, plan, seen))) return 'raced'
   }
   batch.forEach(({ answer }, i) => answer(refusals[i] ?? 'written'))
-  return true
+  return 'answered'
 }
 
 function merged(batch: readonly Waiting[]): ConfigPlan {

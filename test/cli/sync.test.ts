@@ -109,7 +109,7 @@ test(
     const run = (file: string) => posthorn(['sync', file, '--url', admin], { cwd: home })
     expect(await run('wrong.yaml')).toMatchObject({
       code: 1,
-      err: 'posthorn: request validation: endpoints[0].request.url: required field missing; endpoints[1].request.url: value must be an http or https URL; endpoints[1].name: id or name is required\n',
+      err: 'posthorn: config.sync: endpoints[0].request.url is required; endpoints[1].request.url must be an http or https URL (got "ftp://x"); endpoints[1]: id or name is required\n',
     })
     expect(await run('broken.yaml')).toMatchObject({ code: 2, err: expect.stringContaining('at line 1, column') })
   },

@@ -47,7 +47,7 @@ onEveryServer((engine) => {
     await expect.poll(() => receiver.received.length, { timeout: 20_000 }).toBe(3)
     expect(await posthorn(['deliveries', 'retry', 'nobody'], { env })).toMatchObject({
       code: 1,
-      err: 'posthorn: Not found\n',
+      err: 'posthorn: attempt "nobody" not found in workspace "default"\n',
     })
 
     const status = await posthorn(['status', '--url', at.status, '--json'])

@@ -233,7 +233,7 @@ describe('a manual retry', () => {
     const posthorn = createTestPosthorn()
     const event = await publish(posthorn)
     await expect(posthorn.events.retry('default', 'unknown', 'x')).rejects.toMatchObject({ code: 'not_found' })
-    await expect(posthorn.events.retry('default', event.id, 'unknown')).rejects.toThrow('endpoint not found')
+    await expect(posthorn.events.retry('default', event.id, 'unknown')).rejects.toThrow('endpoint "unknown" not found')
   })
 })
 
