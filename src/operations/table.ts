@@ -88,7 +88,7 @@ const table = {
 } as const satisfies Record<OperationName, Operation>
 
 type None<Names extends never> = Names
-/** An operation that is named here in an error of the compiler does not fit its function in surface.ts. */
-export type Checked = None<Misfits<typeof table>>
+/** An operation that an error of the compiler names here does not fit its function in surface.ts. */
+type Name = OperationName | None<Misfits<typeof table>>
 
-export const operations: Readonly<Record<OperationName, Operation>> = table
+export const operations: Readonly<Record<Name, Operation>> = table

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { closedObject, list, text, withDefault } from './fields.ts'
 
 /** The form of the id of a key. */
-export const keyIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
+const keyIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
 /** The id of a provider's key unless the provider names another one. */
 export const providerId = 'provider'
 
