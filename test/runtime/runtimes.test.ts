@@ -112,6 +112,6 @@ test('npx posthorn of the installed package works, and a first event is delivere
   onTestFinished(() => dev.kill())
   expect(JSON.parse(await dev.says(/posthorn\.hello/))).toMatchObject({ signed: true })
   const { status } = JSON.parse(await dev.says(/"admin"/)) as { status: string }
-  expect(await npx('status', '--url', status, '--live').ended()).toBe('UP')
+  expect(await npx('status', '--url', status, '--live').ended()).toMatch(/^UP$/m) // npm may have warnings of its own
   expect(await dev.stop()).toBe(0)
 })
