@@ -10,8 +10,9 @@ import { missing, withPython } from './toolchains.ts'
 const meant = [
   // Moments of any size are compared, also those beyond 64 bits.
   /^- ST201 [^]*parameter `\w+_at(\[\w+\])?` in query - .*(greater than maximum|less than minimum)/m,
-  // `replay` can be the id of an event, so GET stands in Allow beside POST.
+  // `replay` can be the id of an event and `ensure` that of a workspace, so their methods stand in Allow beside POST.
   /^- ST205 [^]*`Allow: GET, HEAD, POST`[^]*\/events\/replay/m,
+  /^- ST205 [^]*`Allow: GET, HEAD, POST, PUT, DELETE`[^]*\/workspaces\/ensure/m,
 ]
 
 /** All that it says. It ends with status 1 when it found something. */

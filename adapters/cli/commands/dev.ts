@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { randomBytes } from 'node:crypto'
 
 import { type Command, InvalidArgumentError } from 'commander'
@@ -33,6 +34,7 @@ export function devCommand({ terminal, env }: Surroundings): Command {
       const secret = `whsec_${randomBytes(32).toString('base64')}`
       const show = (arrival: Arrival) => void shown(terminal, arrival, secret, json === true)
       const [{ startServer }, hooks] = [await import('../serve.ts'), await receiver(show)]
+      const stopped = untilStopped() // a signal that comes while the server starts counts too
       const { note } = terminal
       const logger = { debug() {}, info() {}, warn: note, error: note }
       const server = await startServer(settings, {}, logger).catch((error: unknown) => {
@@ -44,8 +46,7 @@ export function devCommand({ terminal, env }: Surroundings): Command {
       if (json) terminal.json({ admin, gateway: `${gateway}${path}`, status: server.faces['status']!.url, secret })
       else introduce(terminal, { admin, gateway })
       await server.posthorn.events.create('default', { event_type: 'posthorn.hello', data: { hello: 'webhooks' } })
-      const signal = untilStopped()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+      if (!stopped.aborted) await once(stopped, 'abort')
       hooks.close()
       await disconnect(server.posthorn)
       await server.stop()

@@ -33,11 +33,12 @@ export function serveCommand({ terminal, env }: Surroundings): Command {
       const write = terminal.line
       const logger = lineLogger(settings, write)
       const { startServer } = await import('../serve.ts')
+      const ending = signalled() // a signal that comes while the server starts counts too
       const server = await startServer(settings, code, logger).catch((error: unknown) => {
         throw explained(error)
       })
       announce(settings, server, write, logger.info)
-      const signal = await signalled()
+      const signal = await ending
       logger.info('stopping', { signal })
       setTimeout(() => process.exit(0), latestMs).unref()
       await server.stop()
