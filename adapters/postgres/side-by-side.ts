@@ -83,7 +83,8 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
  */
 async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
-    for (let round = 0; round < mostRounds; round++) {
+    const isLate = (): boolean => performance.now() - batch[0]!.since >= defaultTimeoutMs // the first waits the longest
+    for (let round = 0; round < mostRounds && !isLate(); round++) {
       const outcome = await writeTogether(db, notify, batch)
       if (outcome !== 'raced') return outcome === 'answered'
     }

@@ -48,8 +48,8 @@ async function breakCircuits(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (breaker === undefined || !(await ctx.storage.turn('breaker', minuteMs, now))) return
-  const { tripCircuitBreakers: disableFailing } = await import('../services/circuit-breaker.ts') // few have a breaker
-  await disableFailing(ctx, breaker, now)
+  const { tripCircuitBreakers } = await import('../services/circuit-breaker.ts') // few have a breaker
+  await tripCircuitBreakers(ctx, breaker, now)
 }
 
 /**
