@@ -33,48 +33,18 @@ export interface Bounds {
 }
 
 export function connectionBounds(): Bounds {
-  const everyone = semaphore(maxConnections)
+  const ofAll = semaphore(maxConnections)
   const origins = new Map<string, Semaphore>()
   const idle = new Set<Connection>()
   let connections = 0
 
   return {
     visit(origin, workspace) {
-      const own = origins.get(origin) ?? semaphore(maxConnectionsPerOrigin)
-      origins.set(origin, own)
-      let at: 'outside' | 'origin' | 'everyone' | 'inside' = 'outside'
-      let go: () => void
-      const ofOrigin: Waiter = {
-        workspace,
-        go() {
-          at = 'everyone'
-          everyone.acquire(ofEveryone)
-        },
-      }
-      const ofEveryone: Waiter = {
-        workspace,
-        go() {
-          at = 'inside'
-          go()
-        },
-      }
-
-      return {
-        enter(whenInside) {
-          go = whenInside
-          at = 'origin'
-          own.acquire(ofOrigin)
-        },
-        leave() {
-          if (at === 'origin') own.cancel(ofOrigin)
-          if (at === 'everyone') everyone.cancel(ofEveryone)
-          if (at === 'inside') everyone.release(ofEveryone)
-          if (at === 'everyone' || at === 'inside') own.release(ofOrigin)
-          at = 'outside'
-          if (own.inUse === 0) origins.delete(origin)
-        },
-        isInside: () => at === 'inside',
-      }
+      const ofOrigin = origins.get(origin) ?? semaphore(maxConnectionsPerOrigin)
+      origins.set(origin, ofOrigin)
+      return new RequestVisit(workspace, ofOrigin, ofAll, () => {
+        if (ofOrigin.inUse === 0) origins.delete(origin)
+      })
     },
     opening() {
       if (connections >= maxConnections) {
@@ -93,5 +63,53 @@ export function connectionBounds(): Bounds {
     get connections() {
       return connections
     },
+  }
+}
+
+/** One object for both waits: every request makes a visit. */
+class RequestVisit implements Visit, Waiter {
+  readonly workspace: string | null
+  readonly #ofOrigin: Semaphore
+  readonly #ofAll: Semaphore
+  readonly #onLeft: () => void
+  #at: 'outside' | 'before origin' | 'before all' | 'inside' = 'outside'
+  #whenInside: (() => void) | null = null
+
+  constructor(workspace: string | null, ofOrigin: Semaphore, ofAll: Semaphore, onLeft: () => void) {
+    this.workspace = workspace
+    this.#ofOrigin = ofOrigin
+    this.#ofAll = ofAll
+    this.#onLeft = onLeft
+  }
+
+  enter(whenInside: () => void): void {
+    this.#whenInside = whenInside
+    this.#at = 'before origin'
+    this.#ofOrigin.acquire(this)
+  }
+
+  /** The wait for the origin is over, then the wait for a place among all. */
+  go(): void {
+    if (this.#at === 'before origin') {
+      this.#at = 'before all'
+      this.#ofAll.acquire(this)
+    } else {
+      this.#at = 'inside'
+      this.#whenInside?.()
+    }
+  }
+
+  leave(): void {
+    const at = this.#at
+    this.#at = 'outside'
+    if (at === 'before origin') this.#ofOrigin.cancel(this)
+    if (at === 'before all') this.#ofAll.cancel(this)
+    if (at === 'inside') this.#ofAll.release(this)
+    if (at === 'before all' || at === 'inside') this.#ofOrigin.release(this)
+    this.#onLeft()
+  }
+
+  isInside(): boolean {
+    return this.#at === 'inside'
   }
 }

@@ -9,8 +9,8 @@ interface InTurns<Item> {
   add(item: Item): void
   /** Answers whether the item waited. */
   remove(item: Item): boolean
-  /** The item that comes next. It stays. */
-  peek(): Item | undefined
+  /** Takes out items in turn, until none is left or `fits` refuses one, which stays. */
+  takeWhile(fits: (item: Item) => boolean): void
   /** Takes out the first item in turn that may go, and puts its workspace behind the others. */
   next(mayGo: (item: Item) => boolean): Item | undefined
   /** The same where a workspace decides for all of its items, so that no line is searched. Default: all may go. */
@@ -32,23 +32,31 @@ export function inTurns<Item extends Waiting>(): InTurns<Item> {
   const lines = new Map<string | null, Line<Item>>()
   let size = 0
 
-  function remove(item: Item): boolean {
-    const line = lines.get(item.workspace)
-    if (line?.items.delete(item) !== true) return false
+  function takeOff(line: Line<Item>, item: Item): boolean {
+    if (!line.items.delete(item)) return false
     size--
-    if (line.items.size === 0) lines.delete(item.workspace)
-    else if (line.first === item) line.first = line.rest.next().value
+    if (line.first === item) line.first = line.rest.next().value
     return true
   }
 
-  function takeOut(item: Item): Item {
-    const line = lines.get(item.workspace)! // the item waits in it
-    remove(item)
-    // With one workspace the order stays.
-    if (line.items.size > 0 && lines.size > 1) {
-      lines.delete(item.workspace)
-      lines.set(item.workspace, line)
-    }
+  function remove(item: Item): boolean {
+    const line = lines.get(item.workspace)
+    if (line === undefined || !takeOff(line, item)) return false
+    if (line.items.size === 0) lines.delete(item.workspace)
+    return true
+  }
+
+  /** After a turn of a workspace. Answers whether another one comes next: with a single workspace the order stays. */
+  function putBehind(workspace: string | null, line: Line<Item>): boolean {
+    if (line.items.size > 0 && lines.size === 1) return false
+    lines.delete(workspace)
+    if (line.items.size > 0) lines.set(workspace, line)
+    return true
+  }
+
+  function takeOut(line: Line<Item>, item: Item): Item {
+    takeOff(line, item)
+    putBehind(item.workspace, line)
     return item
   }
 
@@ -63,16 +71,23 @@ export function inTurns<Item extends Waiting>(): InTurns<Item> {
       if (line === undefined) lines.set(item.workspace, lineOf(item))
       else line.items.add(item)
     },
-    peek() {
-      return lines.values().next().value?.first
+    takeWhile(fits) {
+      // A workspace that is put behind the others is met again: a walk over a map comes to what is added meanwhile.
+      for (const [workspace, line] of lines) {
+        for (let item = line.first; item !== undefined; item = line.first) {
+          if (!fits(item)) return
+          takeOff(line, item)
+          if (putBehind(workspace, line)) break
+        }
+      }
     },
     next(mayGo) {
-      for (const line of lines.values()) for (const item of line.items) if (mayGo(item)) return takeOut(item)
+      for (const line of lines.values()) for (const item of line.items) if (mayGo(item)) return takeOut(line, item)
       return undefined
     },
     nextOf(mayGo = anyone) {
       for (const [workspace, line] of lines) {
-        if (mayGo(workspace)) return takeOut(line.first!) // a line has at least one
+        if (mayGo(workspace)) return takeOut(line, line.first!) // a line has at least one
       }
       return undefined
     },

@@ -80,14 +80,14 @@ export function batcher<Entry, Answer>(options: {
   function takeBatch(): Waiting<Entry, Answer>[] {
     const batch: Waiting<Entry, Answer>[] = []
     let bytes = 0
-    for (let next = queue.peek(); next !== undefined && batch.length < mostEntries; next = queue.peek()) {
+    queue.takeWhile((next) => {
       bytes += next.bytes
-      if (bytes > mostBytes && batch.length > 0) break
-      queue.nextOf()
+      if (batch.length === mostEntries || (bytes > mostBytes && batch.length > 0)) return false
       release(next)
       batch.push(next)
       if (next.number <= hurried) urgent--
-    }
+      return true
+    })
     if (queue.size === 0) {
       stopLingering?.()
       stopLingering = null

@@ -1,33 +1,55 @@
-import type { ReadyPlugin } from '../context.ts'
+import type { Context, ReadyPlugin } from '../context.ts'
+import type { EngineClock } from '../contracts/clock.ts'
 import type { Logger } from '../contracts/observer.ts'
 import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
+import type { Delivery, NewAttempt } from '../contracts/storage/attempts.ts'
 import type { Cancellation } from '../core/cancellation.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
+import type { StoredEvent } from '../schema/event.ts'
+import { PluginTime } from './plugin-time.ts'
 
-/** What plugins get to know about a delivery. The signal is made when a plugin reads it. */
+/** What plugins get to know about a delivery. The signal and the time of the plugins are made when somebody asks for them. */
 export class DeliveryContext implements OutboundContext {
   readonly now: number
   readonly log: Logger
   readonly workspaceId: string
-  readonly event: OutboundContext['event']
-  readonly attempt: OutboundContext['attempt']
-  readonly endpoint: OutboundContext['endpoint']
-  readonly pause: () => () => void
+  readonly event: StoredEvent
+  readonly attempt: NewAttempt
+  readonly endpoint: Endpoint
+  readonly #clock: EngineClock
+  readonly #timeoutMs: number
   readonly #until: Cancellation
+  #time: PluginTime | null = null
 
-  constructor(values: Required<Omit<OutboundContext, 'signal'>>, until: Cancellation) {
-    this.now = values.now
-    this.log = values.log
-    this.workspaceId = values.workspaceId
-    this.event = values.event
-    this.attempt = values.attempt
-    this.endpoint = values.endpoint
-    this.pause = values.pause
-    this.#until = until
+  constructor(ctx: Context, { workspaceId, attempt }: Delivery, event: StoredEvent, endpoint: Endpoint, means: Means) {
+    this.now = ctx.clock.now()
+    this.log = ctx.log
+    this.workspaceId = workspaceId
+    this.event = event
+    this.attempt = attempt
+    this.endpoint = endpoint
+    this.#clock = ctx.clock
+    this.#timeoutMs = means.timeoutMs
+    this.#until = means.until
   }
 
   get signal(): AbortSignal {
     return this.#until.signal
   }
+
+  get pause(): () => () => void {
+    return this.time.pause
+  }
+
+  get time(): PluginTime {
+    return (this.#time ??= new PluginTime(this.#clock, this.#timeoutMs))
+  }
+}
+
+/** `timeoutMs`: how long the plugins of a delivery may take together. `until`: the delivery itself may be canceled. */
+interface Means {
+  readonly timeoutMs: number
+  readonly until: Cancellation
 }
 
 /** Runs plugins one after the other; stays synchronous as long as they do. */

@@ -6,7 +6,6 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded } from './deliver.ts'
 import { DeliveryContext, runOutbound } from './outbound.ts'
-import { PluginTime } from './plugin-time.ts'
 
 /**
  * Makes the request of an attempt, and has the endpoint's plugins change the request. Synchronous as long as the plugins
@@ -39,16 +38,19 @@ function withPlugins(
   const plugins = loaded.configuration.pluginsOf(endpoint.id)
   const { compatible, deliver } = ctx.settings
   const base = outboundRequest(endpoint, event, deliver.userAgent)
-  const { workspaceId, attempt } = loaded.delivery
+  const { attempt } = loaded.delivery
   if (plugins.length === 0) return identified(base, event, attempt, compatible)
-  const values = { now: ctx.clock.now(), log: ctx.log, workspaceId, event, attempt, endpoint }
-  const time = new PluginTime(ctx.clock, timeoutMs)
-  const changed = runOutbound(plugins, base, new DeliveryContext({ ...values, pause: time.pause }, until))
-  const finish = (request: Outbound): Outbound => {
-    const problem = requestProblem(request, base)
-    if (problem !== null) throw new Error(problem)
-    return identified(request, event, attempt, compatible)
-  }
-  const late = () => new Error(`plugins did not finish within ${timeoutMs} ms`)
-  return changed instanceof Promise ? time.within(changed, late).then(finish) : finish(changed)
+  const context = new DeliveryContext(ctx, loaded.delivery, event, endpoint, { timeoutMs, until })
+  const changed = runOutbound(plugins, base, context)
+  if (!(changed instanceof Promise)) return identified(sendable(changed, base), event, attempt, compatible)
+  const late = (): Error => new Error(`plugins did not finish within ${timeoutMs} ms`)
+  const inTime = context.time.within(changed, late)
+  return inTime.then((request) => identified(sendable(request, base), event, attempt, compatible))
+}
+
+/** @throws an error that says why a request cannot be sent as plugins changed it. `before`: the request before its plugins. */
+function sendable(request: Outbound, before: Outbound): Outbound {
+  const problem = requestProblem(request, before)
+  if (problem !== null) throw new Error(problem)
+  return request
 }

@@ -30,10 +30,19 @@ export class SlotCounts {
     }
   }
 
-  release({ workspace, group }: Claim): void {
+  /** Answers whether a workspace used as many slots as it might, and may use more now. */
+  release({ workspace, group }: Claim): boolean {
+    const mostBefore = mostFor(this.free)
+    const mayBeAtShare = this.#used >= mostBefore // there is none while most slots are free
     this.#used--
     change(this.byWorkspace, workspace, -1)
     change(this.byGroup, group, -1)
+    if (!mayBeAtShare) return false
+    const most = mostFor(this.free)
+    const own = this.byWorkspace.get(workspace) ?? 0
+    if (own + 1 >= mostBefore && own < most) return true
+    for (const used of this.byWorkspace.values()) if (used >= mostBefore && used < most) return true
+    return false
   }
 
   /** Whether an endpoint uses as many slots as it may. */
@@ -44,12 +53,6 @@ export class SlotCounts {
   /** Whether a workspace uses as many slots as it may. */
   isAtShare(workspace: string): boolean {
     return (this.byWorkspace.get(workspace) ?? 0) >= mostFor(this.free)
-  }
-
-  /** Workspaces that use as many slots as they may. There are none while most slots are free. */
-  workspacesAtShare(): string[] {
-    if (this.#used < mostFor(this.free)) return []
-    return [...this.byWorkspace.keys()].filter((workspace) => this.isAtShare(workspace))
   }
 
   /** Endpoints that were at their cap after a claim, and are below it by now. */

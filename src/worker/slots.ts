@@ -95,14 +95,12 @@ export class Slots {
   freed(claim: Claim, isSlow: boolean | null): void {
     const wasFull = this.mayClaim() === 0
     const wasAtCap = this.#inUse.isAtCap(claim.group)
-    const atShare = this.#inUse.workspacesAtShare()
     this.#spread.ended(claim.id)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
-    this.#inUse.release(claim)
+    const wasAtShare = this.#inUse.release(claim)
     this.#slow.freed(claim.group)
-    if (wasFull || wasAtCap || atShare.some((workspace) => !this.#inUse.isAtShare(workspace))) {
-      this.#wakeup.wake('freed')
-    } else if (isProven) this.#wakeup.wake('proven')
+    if (wasFull || wasAtCap || wasAtShare) this.#wakeup.wake('freed')
+    else if (isProven) this.#wakeup.wake('proven')
     else this.#wakeForTurn()
   }
 

@@ -29,21 +29,31 @@ test('one that may not go keeps nobody else waiting, and keeps the turn', () => 
   expect(waiting.nextOf((workspace) => workspace !== 'a')?.n).toBe(2)
   expect(waiting.next(({ n }) => n === 3)?.n).toBe(3)
   expect(waiting.next(() => false)).toBeUndefined()
-  expect(waiting.peek()?.n).toBe(1)
+  expect(waiting.nextOf()?.n).toBe(1)
 })
 
 test('what stops waiting is passed over', () => {
   const [first, second, third] = [item('a', 1), item('a', 2), item('a', 3)]
   const waiting = all([first, second, third])
   expect([waiting.remove(second), waiting.remove(second), waiting.remove(item('a', 9))]).toEqual([true, false, false])
-  expect([waiting.nextOf()?.n, waiting.peek()?.n, waiting.size]).toEqual([1, 3, 1])
+  expect([waiting.nextOf()?.n, waiting.size]).toEqual([1, 1])
   expect(waiting.clear()).toEqual([third])
-  expect([waiting.peek(), waiting.size]).toEqual([undefined, 0])
+  expect([waiting.nextOf(), waiting.size]).toEqual([undefined, 0])
+})
+
+test('items are taken in turn until one is refused, and that one comes next', () => {
+  const waiting = all([item('a', 1), item('a', 2), item('b', 3), item('b', 4), item('a', 5)])
+  const taken: number[] = []
+  waiting.takeWhile(({ n }) => n !== 4 && taken.push(n) > 0)
+  expect(taken).toEqual([1, 3, 2])
+  expect(waiting.nextOf()?.n).toBe(4)
+  waiting.takeWhile(({ n }) => taken.push(n) > 0)
+  expect([taken, waiting.size]).toEqual([[1, 3, 2, 5], 0])
 })
 
 test('whatever is added and taken out, in whatever order, it is as with plain lists', () => {
   const steps = fc.array(
-    fc.tuple(fc.constantFrom('add', 'take', 'peek', 'remove', 'odd'), fc.constantFrom('a', 'b', 'c'), fc.nat(20)),
+    fc.tuple(fc.constantFrom('add', 'take', 'while', 'remove', 'odd'), fc.constantFrom('a', 'b', 'c'), fc.nat(20)),
     { maxLength: 100 },
   )
   fc.assert(
@@ -68,8 +78,15 @@ test('whatever is added and taken out, in whatever order, it is as with plain li
         } else if (what === 'take') {
           expect(waiting.nextOf()).toBe(inOrder[0])
           takenOut(inOrder[0])
-        } else if (what === 'peek') expect(waiting.peek()).toBe(inOrder[0])
-        else if (what === 'odd') {
+        } else if (what === 'while') {
+          let left = which
+          waiting.takeWhile((next) => {
+            expect(next).toBe(lists[0]![1][0])
+            if (left-- === 0) return false
+            takenOut(next)
+            return true
+          })
+        } else if (what === 'odd') {
           const odd = inOrder.find((each) => each.n % 2 === 1)
           expect(waiting.next((each) => each.n % 2 === 1)).toBe(odd)
           takenOut(odd)
