@@ -119,11 +119,12 @@ export function ingestService(ctx: Context): Ingest {
   }
 
   /** Hands an entry to the batcher, with the trace context that its attempts belong to. */
-  async function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
+  function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
+    if (ctx.telemetry === undefined) return add(entry)
     const { workspaceId, event } = entry
     const since = ctx.clock.elapsed()
-    return await traced(
-      ctx.telemetry?.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
+    return traced(
+      ctx.telemetry.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
       (trace) => add(trace === null ? entry : { ...entry, trace }),
       (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
     )

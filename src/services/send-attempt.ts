@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Reply } from '../contracts/http-client.ts'
 import type { Outbound } from '../contracts/plugin.ts'
-import type { AttemptEnd } from '../contracts/telemetry.ts'
+import type { AttemptEnd, Telemetry } from '../contracts/telemetry.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
@@ -34,27 +34,40 @@ export class AttemptSender {
 
   /** See `Deliver`. */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null> {
-    const { clock, telemetry } = this.#ctx
-    const startedAt = clock.now()
-    const since = clock.elapsed()
     const { delivery, endpoint } = loaded
-    const unsent = (outcome: Outcome) => Promise.resolve<Sent>({ outcome, startedAt, slow: false })
-    if (endpoint === null) return unsent({ kind: 'endpoint_gone' })
-    if (!endpoint.enabled) return unsent({ kind: 'endpoint_disabled' })
-    if (delivery.event === null) return unsent({ kind: 'event_gone' })
+    if (endpoint === null) return this.#unsent({ kind: 'endpoint_gone' })
+    if (!endpoint.enabled) return this.#unsent({ kind: 'endpoint_disabled' })
+    if (delivery.event === null) return this.#unsent({ kind: 'event_gone' })
+    return this.#ctx.telemetry === undefined
+      ? this.#prepareAndSend(loaded, endpoint, delivery.event, until, null)
+      : this.#traced(this.#ctx.telemetry, loaded, endpoint, delivery.event, until)
+  }
 
-    const { event, attempt: planned } = delivery
+  #unsent(outcome: Outcome): Promise<Sent> {
+    return Promise.resolve({ outcome, startedAt: this.#ctx.clock.now(), slow: false })
+  }
+
+  #traced(
+    telemetry: Telemetry,
+    loaded: Loaded,
+    endpoint: Endpoint,
+    event: StoredEvent,
+    until: Cancellation,
+  ): Promise<Sent | 'busy' | null> {
+    const { clock } = this.#ctx
+    const since = clock.elapsed()
+    const { workspaceId, attempt, trace: parent } = loaded.delivery
     return traced(
-      telemetry?.attempt({
-        workspaceId: delivery.workspaceId,
+      telemetry.attempt({
+        workspaceId,
         eventId: event.id,
         eventType: event.event_type,
         endpointId: endpoint.id,
-        attemptId: planned.id,
-        attemptNumber: planned.attempt_number,
+        attemptId: attempt.id,
+        attemptNumber: attempt.attempt_number,
         method: endpoint.request.method,
         url: endpoint.request.url,
-        parent: delivery.trace ?? null,
+        parent: parent ?? null,
       }),
       (trace) => this.#prepareAndSend(loaded, endpoint, event, until, trace),
       (sent) => endOf(sent ?? null, (clock.elapsed() - since) / 1000),

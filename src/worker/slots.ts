@@ -73,7 +73,7 @@ export class Slots {
     this.#hadSurplus = surplus.length > 0
     const isLimited = claims.length >= request.limit && request.limit < this.mayClaim()
     this.#inUse.take(admitted)
-    for (const { id, group } of admitted) if (!this.#slow.has(group)) this.#spread.began(id)
+    this.#spread.began(admitted.flatMap(({ id, group }) => (this.#slow.has(group) ? [] : id)))
     this.#holds += admitted.length
     if (isLimited) this.#wakeup.wake('more')
     // Others may have the slots that the surplus did not get.

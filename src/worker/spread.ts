@@ -32,9 +32,10 @@ export class Spread {
     this.#clock = clock
   }
 
-  /** A job got a slot. */
-  began(id: string): void {
-    this.#beganAt.set(id, this.#clock.elapsed())
+  /** Jobs got slots. */
+  began(ids: Iterable<string>): void {
+    const now = this.#clock.elapsed()
+    for (const id of ids) this.#beganAt.set(id, now)
   }
 
   /** The slot of a job is free. A job that is not known is not counted. */

@@ -14,7 +14,7 @@ function set(concurrency = 256) {
   )
   /** `count` requests that take `ms`, all side by side. */
   const work = async (count: number, ms: number): Promise<void> => {
-    for (let i = 0; i < count; i++) spread.began(`${i}`)
+    spread.began(Array.from({ length: count }, (_, i) => `${i}`))
     await fake.advance(ms)
     for (let i = 0; i < count; i++) spread.ended(`${i}`)
   }
@@ -24,7 +24,7 @@ function set(concurrency = 256) {
 describe('starts are not spread', () => {
   test('before a request has ended', async () => {
     const { spread, fake } = set()
-    for (let i = 0; i < 200; i++) spread.began(`${i}`)
+    spread.began(Array.from({ length: 200 }, (_, i) => `${i}`))
     await fake.advance(10_000)
     expect([spread.gapMs(), spread.atOnce()]).toEqual([0, Infinity])
   })
