@@ -1,4 +1,4 @@
-import { inTurns } from '../../src/core/in-turns.ts'
+import { InTurns } from '../../src/core/in-turns.ts'
 import { mayTake } from '../../src/core/share.ts'
 
 export interface Waiter {
@@ -18,7 +18,7 @@ export interface Semaphore {
 }
 
 export function semaphore(limit: number): Semaphore {
-  const waiting = inTurns<Waiter>()
+  const waiting = new InTurns<Waiter>()
   const held = new Map<string, number>()
   let inside = 0
 

@@ -3,22 +3,6 @@ interface Waiting {
   readonly workspace: string | null
 }
 
-/** What waits: the workspaces take turns, and inside a workspace first come is first served. */
-interface InTurns<Item> {
-  readonly size: number
-  add(item: Item): void
-  /** Answers whether the item waited. */
-  remove(item: Item): boolean
-  /** Takes out items in turn, until none is left or `fits` refuses one, which stays. */
-  takeWhile(fits: (item: Item) => boolean): void
-  /** Takes out the first item in turn that may go, and puts its workspace behind the others. */
-  next(mayGo: (item: Item) => boolean): Item | undefined
-  /** The same where a workspace decides for all of its items, so that no line is searched. Default: all may go. */
-  nextOf(mayGo?: (workspace: string | null) => boolean): Item | undefined
-  /** Takes out all items. */
-  clear(): Item[]
-}
-
 /** The items of a workspace that wait, at least one. */
 interface Line<Item> {
   readonly items: Set<Item>
@@ -27,76 +11,86 @@ interface Line<Item> {
   first: Item | undefined
 }
 
-export function inTurns<Item extends Waiting>(): InTurns<Item> {
+/** What waits: the workspaces take turns, and inside a workspace first come is first served. */
+export class InTurns<Item extends Waiting> {
   /** By workspace, in the order of turns. */
-  const lines = new Map<string | null, Line<Item>>()
-  let size = 0
+  readonly #lines = new Map<string | null, Line<Item>>()
+  #size = 0
 
-  function takeOff(line: Line<Item>, item: Item): boolean {
+  get size(): number {
+    return this.#size
+  }
+
+  add(item: Item): void {
+    const line = this.#lines.get(item.workspace)
+    this.#size++
+    if (line === undefined) this.#lines.set(item.workspace, lineOf(item))
+    else line.items.add(item)
+  }
+
+  /** Answers whether the item waited. */
+  remove(item: Item): boolean {
+    const line = this.#lines.get(item.workspace)
+    if (line === undefined || !this.#takeOff(line, item)) return false
+    if (line.items.size === 0) this.#lines.delete(item.workspace)
+    return true
+  }
+
+  /** Takes out items in turn, until none is left or `fits` refuses one, which stays. */
+  takeWhile(fits: (item: Item) => boolean): void {
+    // A workspace that is put behind the others is met again: a walk over a map comes to what is added meanwhile.
+    for (const [workspace, line] of this.#lines) {
+      for (let item = line.first; item !== undefined; item = line.first) {
+        if (!fits(item)) return
+        this.#takeOff(line, item)
+        if (this.#putBehind(workspace, line)) break
+      }
+    }
+  }
+
+  /** Takes out the first item in turn that may go, and puts its workspace behind the others. */
+  next(mayGo: (item: Item) => boolean): Item | undefined {
+    for (const line of this.#lines.values()) {
+      for (const item of line.items) if (mayGo(item)) return this.#takeOut(line, item)
+    }
+    return undefined
+  }
+
+  /** The same where a workspace decides for all of its items, so that no line is searched. Default: all may go. */
+  nextOf(mayGo: (workspace: string | null) => boolean = () => true): Item | undefined {
+    for (const [workspace, line] of this.#lines) {
+      if (mayGo(workspace)) return this.#takeOut(line, line.first!) // a line has at least one
+    }
+    return undefined
+  }
+
+  /** Takes out all items. */
+  clear(): Item[] {
+    const left = [...this.#lines.values()].flatMap(({ items }) => [...items])
+    this.#lines.clear()
+    this.#size = 0
+    return left
+  }
+
+  #takeOut(line: Line<Item>, item: Item): Item {
+    this.#takeOff(line, item)
+    this.#putBehind(item.workspace, line)
+    return item
+  }
+
+  #takeOff(line: Line<Item>, item: Item): boolean {
     if (!line.items.delete(item)) return false
-    size--
+    this.#size--
     if (line.first === item) line.first = line.rest.next().value
     return true
   }
 
-  function remove(item: Item): boolean {
-    const line = lines.get(item.workspace)
-    if (line === undefined || !takeOff(line, item)) return false
-    if (line.items.size === 0) lines.delete(item.workspace)
-    return true
-  }
-
   /** After a turn of a workspace. Answers whether another one comes next: with a single workspace the order stays. */
-  function putBehind(workspace: string | null, line: Line<Item>): boolean {
-    if (line.items.size > 0 && lines.size === 1) return false
-    lines.delete(workspace)
-    if (line.items.size > 0) lines.set(workspace, line)
+  #putBehind(workspace: string | null, line: Line<Item>): boolean {
+    if (line.items.size > 0 && this.#lines.size === 1) return false
+    this.#lines.delete(workspace)
+    if (line.items.size > 0) this.#lines.set(workspace, line)
     return true
-  }
-
-  function takeOut(line: Line<Item>, item: Item): Item {
-    takeOff(line, item)
-    putBehind(item.workspace, line)
-    return item
-  }
-
-  return {
-    get size() {
-      return size
-    },
-    remove,
-    add(item) {
-      const line = lines.get(item.workspace)
-      size++
-      if (line === undefined) lines.set(item.workspace, lineOf(item))
-      else line.items.add(item)
-    },
-    takeWhile(fits) {
-      // A workspace that is put behind the others is met again: a walk over a map comes to what is added meanwhile.
-      for (const [workspace, line] of lines) {
-        for (let item = line.first; item !== undefined; item = line.first) {
-          if (!fits(item)) return
-          takeOff(line, item)
-          if (putBehind(workspace, line)) break
-        }
-      }
-    },
-    next(mayGo) {
-      for (const line of lines.values()) for (const item of line.items) if (mayGo(item)) return takeOut(line, item)
-      return undefined
-    },
-    nextOf(mayGo = anyone) {
-      for (const [workspace, line] of lines) {
-        if (mayGo(workspace)) return takeOut(line, line.first!) // a line has at least one
-      }
-      return undefined
-    },
-    clear() {
-      const left = [...lines.values()].flatMap(({ items }) => [...items])
-      lines.clear()
-      size = 0
-      return left
-    },
   }
 }
 
@@ -105,5 +99,3 @@ function lineOf<Item>(item: Item): Line<Item> {
   const rest = items.values()
   return { items, rest, first: rest.next().value }
 }
-
-const anyone = (): boolean => true

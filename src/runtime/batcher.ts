@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
-import { inTurns } from '../core/in-turns.ts'
+import { InTurns } from '../core/in-turns.ts'
 import { mayTake } from '../core/share.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { startTimer } from './timer.ts'
@@ -9,6 +9,10 @@ import { withDeadline } from './deadline.ts'
 const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024
 const mostInFlight = 2
+/** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
+const leastBeside = 32
+const leastBytesBeside = 128 * 1024
+const longestWaitMs = 5
 const mostWaiting = 10_000
 const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
@@ -37,166 +41,219 @@ interface Waiting<Entry, Answer> {
   reject(cause: unknown): void
 }
 
-/**
- * Turns single calls into batches without timers: at most two flushes are in flight, and calls that come meanwhile go
- * together in the next one, at most 500 entries and 4 MiB, in turns by workspace. A batch whose connection was lost is sent
- * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends each
- * batch once.
- */
-export function batcher<Entry, Answer>(options: {
+interface BatcherOptions<Entry, Answer> {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
   /** The workspace of an entry. */
   workspaceOf(entry: Entry): string
-  clock: Clock
-  batches: boolean
-  resends?: boolean
+  readonly clock: Clock
+  readonly batches: boolean
+  readonly resends?: boolean
   onOverload?(): void
-}): Batcher<Entry, Answer> {
-  const queue = inTurns<Waiting<Entry, Answer>>()
-  const held = new Map<string, { entries: number; bytes: number }>()
-  let numbers = 0
-  /** Entries up to this number are not to wait any longer, and how many of them there are. */
-  let hurried = 0
-  let urgent = 0
-  let stopLingering: (() => void) | null = null
-  let waitingBytes = 0
-  let inFlight = 0
-  /** Canceled for all that is in flight when it is given up. */
-  let patience = new Cancellation()
-  let scheduled = false
-  let idlers: (() => void)[] = []
+}
 
-  function pump(): void {
-    scheduled = false
-    while (inFlight < mostInFlight && urgent > 0) void send(takeBatch())
-    if (inFlight === 0 && queue.size === 0) {
-      const waking = idlers
-      idlers = []
-      for (const wake of waking) wake()
-    }
+/**
+ * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are in
+ * flight: the second one only when it is worth a statement of its own (32 entries or 128 KiB), or when the first takes longer than
+ * 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent once more, so
+ * `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends each batch once.
+ */
+export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
+  const batches = new Batches(options)
+  return {
+    add: (entry, { lingers = false } = {}) => batches.add(entry, lingers),
+    idle: () => batches.idle(),
+    giveUp: () => batches.giveUp(),
+    waiting: () => batches.waiting,
+  }
+}
+
+class Batches<Entry, Answer> {
+  readonly #options: BatcherOptions<Entry, Answer>
+  readonly #queue = new InTurns<Waiting<Entry, Answer>>()
+  readonly #held = new Map<string, { entries: number; bytes: number }>()
+  readonly #lingering: Alarm
+  readonly #patience: Alarm
+  #numbers = 0
+  /** Entries up to this number are not to wait any longer, and how many of them there are. */
+  #hurried = 0
+  #urgent = 0
+  #waitingBytes = 0
+  #inFlight = 0
+  /** Canceled for all that is in flight when it is given up. */
+  #until = new Cancellation()
+  #isScheduled = false
+  #idlers: (() => void)[] = []
+
+  constructor(options: BatcherOptions<Entry, Answer>) {
+    this.#options = options
+    this.#lingering = new Alarm(options.clock, lingerMs, () => this.#hurry())
+    this.#patience = new Alarm(options.clock, longestWaitMs, () => this.#sendAnother())
   }
 
-  function takeBatch(): Waiting<Entry, Answer>[] {
+  get waiting(): number {
+    return this.#queue.size
+  }
+
+  add(entry: Entry, lingers: boolean): Promise<Answer> {
+    const { workspaceOf, bytesOf, batches, onOverload } = this.#options
+    const workspace = workspaceOf(entry)
+    const bytes = bytesOf(entry)
+    if (!this.#mayWait(workspace, bytes)) {
+      onOverload?.()
+      return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
+    }
+    return new Promise((resolve, reject) => {
+      const waiting = { entry, workspace, bytes, number: ++this.#numbers, resolve, reject }
+      if (!batches) return void this.#send([waiting])
+      this.#queue.add(waiting)
+      if (lingers) return this.#lingering.set()
+      this.#hurryAll()
+      // One turn of the microtask queue later, so that calls made side by side go together.
+      if (!this.#isScheduled) queueMicrotask(() => this.#pump())
+      this.#isScheduled = true
+    })
+  }
+
+  async idle(): Promise<void> {
+    this.#hurry()
+    if (this.#inFlight > 0 || this.#queue.size > 0) await new Promise<void>((resolve) => this.#idlers.push(resolve))
+  }
+
+  giveUp(): void {
+    this.#lingering.stop()
+    this.#patience.stop()
+    this.#urgent = 0
+    for (const waiting of this.#queue.clear()) {
+      this.#release(waiting)
+      waiting.reject(late)
+    }
+    const lost = this.#until
+    this.#until = new Cancellation()
+    lost.cancel()
+  }
+
+  #pump(): void {
+    this.#isScheduled = false
+    while (this.#urgent > 0 && (this.#inFlight === 0 || this.#isWorthAnother())) void this.#send(this.#takeBatch())
+    if (this.#urgent > 0 && this.#inFlight < mostInFlight) this.#patience.set()
+    if (this.#inFlight > 0 || this.#queue.size > 0) return
+    const idlers = this.#idlers
+    this.#idlers = []
+    for (const wake of idlers) wake()
+  }
+
+  #isWorthAnother(): boolean {
+    if (this.#inFlight >= mostInFlight) return false
+    return this.#urgent >= leastBeside || this.#waitingBytes >= leastBytesBeside
+  }
+
+  /** A flush that waits for a lock, or for a slow engine, keeps nobody else waiting for long. */
+  #sendAnother(): void {
+    if (this.#urgent > 0 && this.#inFlight < mostInFlight) void this.#send(this.#takeBatch())
+  }
+
+  #takeBatch(): Waiting<Entry, Answer>[] {
+    this.#patience.stop()
     const batch: Waiting<Entry, Answer>[] = []
     let bytes = 0
-    queue.takeWhile((next) => {
+    this.#queue.takeWhile((next) => {
       bytes += next.bytes
       if (batch.length === mostEntries || (bytes > mostBytes && batch.length > 0)) return false
-      release(next)
+      this.#release(next)
       batch.push(next)
-      if (next.number <= hurried) urgent--
+      if (next.number <= this.#hurried) this.#urgent--
       return true
     })
-    if (queue.size === 0) {
-      stopLingering?.()
-      stopLingering = null
-    }
+    if (this.#queue.size === 0) this.#lingering.stop()
     return batch
   }
 
   /** Counts an entry as waiting, unless that is more than the share of its workspace. */
-  function mayWait(workspace: string, bytes: number): boolean {
-    const own = held.get(workspace)
-    const waiting = options.batches ? queue.size : inFlight
+  #mayWait(workspace: string, bytes: number): boolean {
+    const own = this.#held.get(workspace)
+    const waiting = this.#options.batches ? this.#queue.size : this.#inFlight
     if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
-    if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
-    if (own === undefined) held.set(workspace, { entries: 1, bytes })
+    if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - this.#waitingBytes)) return false
+    if (own === undefined) this.#held.set(workspace, { entries: 1, bytes })
     else {
       own.entries++
       own.bytes += bytes
     }
-    waitingBytes += bytes
+    this.#waitingBytes += bytes
     return true
   }
 
-  function release({ workspace, bytes }: Waiting<Entry, Answer>): void {
-    waitingBytes -= bytes
-    const own = held.get(workspace)
+  #release({ workspace, bytes }: Waiting<Entry, Answer>): void {
+    this.#waitingBytes -= bytes
+    const own = this.#held.get(workspace)
     if (own === undefined) return
     own.bytes -= bytes
-    if (--own.entries === 0) held.delete(workspace)
+    if (--own.entries === 0) this.#held.delete(workspace)
   }
 
-  function hurryAll(): void {
-    hurried = numbers
-    urgent = queue.size
+  #hurryAll(): void {
+    this.#hurried = this.#numbers
+    this.#urgent = this.#queue.size
   }
 
-  function hurry(): void {
-    stopLingering?.()
-    stopLingering = null
-    hurryAll()
-    pump()
+  #hurry(): void {
+    this.#lingering.stop()
+    this.#hurryAll()
+    this.#sendAnother()
+    this.#pump()
   }
 
-  async function send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
-    inFlight++
-    const until = patience
-    const entries = batch.map(({ entry }) => entry)
-    const flush = () => withDeadline(options.clock, deadlineMs, options.flush(entries), () => late, until)
+  async #send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
+    this.#inFlight++
     try {
-      let answers: readonly Answer[]
-      try {
-        answers = await flush()
-      } catch (cause) {
-        if (options.resends === false || !isRetryable(cause) || cause === late) throw cause
-        answers = await flush()
-      }
+      const answers = await this.#flush(batch.map(({ entry }) => entry))
       batch.forEach((waiting, i) => waiting.resolve(answers[i]!))
     } catch (cause) {
       for (const waiting of batch) waiting.reject(cause)
     } finally {
-      inFlight--
-      if (!options.batches) for (const waiting of batch) release(waiting)
-      pump()
+      this.#inFlight--
+      if (!this.#options.batches) for (const waiting of batch) this.#release(waiting)
+      this.#pump()
     }
   }
 
-  return {
-    add(entry, { lingers = false } = {}) {
-      const workspace = options.workspaceOf(entry)
-      const bytes = options.bytesOf(entry)
-      if (!mayWait(workspace, bytes)) {
-        options.onOverload?.()
-        return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
-      }
-      return new Promise((resolve, reject) => {
-        const waiting = { entry, workspace, bytes, number: ++numbers, resolve, reject }
-        if (!options.batches) {
-          void send([waiting])
-          return
-        }
-        queue.add(waiting)
-        if (lingers) {
-          stopLingering ??= startTimer(options.clock, lingerMs, hurry)
-          return
-        }
-        hurryAll()
-        if (!scheduled) {
-          // One turn of the microtask queue later, so that calls made side by side go together.
-          scheduled = true
-          queueMicrotask(pump)
-        }
-      })
-    },
-    giveUp() {
-      stopLingering?.()
-      stopLingering = null
-      urgent = 0
-      for (const waiting of queue.clear()) {
-        release(waiting)
-        waiting.reject(late)
-      }
-      const lost = patience
-      patience = new Cancellation()
-      lost.cancel()
-    },
-    async idle() {
-      hurry()
-      if (inFlight > 0 || queue.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
-    },
-    waiting: () => queue.size,
+  async #flush(entries: readonly Entry[]): Promise<readonly Answer[]> {
+    const { clock, flush, resends } = this.#options
+    const until = this.#until
+    const inTime = () => withDeadline(clock, deadlineMs, flush(entries), () => late, until)
+    try {
+      return await inTime()
+    } catch (cause) {
+      if (resends === false || !isRetryable(cause) || cause === late) throw cause
+      return await inTime()
+    }
+  }
+}
+
+/** A timer that is set once until it rings, or is stopped. */
+class Alarm {
+  readonly #clock: Clock
+  readonly #ms: number
+  readonly #ring: () => void
+  #stop: (() => void) | null = null
+
+  constructor(clock: Clock, ms: number, ring: () => void) {
+    this.#clock = clock
+    this.#ms = ms
+    this.#ring = ring
+  }
+
+  set(): void {
+    this.#stop ??= startTimer(this.#clock, this.#ms, () => {
+      this.#stop = null
+      this.#ring()
+    })
+  }
+
+  stop(): void {
+    this.#stop?.()
+    this.#stop = null
   }
 }
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 
-import { inTurns } from '../../src/core/in-turns.ts'
+import { InTurns } from '../../src/core/in-turns.ts'
 
 interface Item {
   readonly workspace: string | null
@@ -9,7 +9,7 @@ interface Item {
 }
 
 function all(items: readonly Item[]) {
-  const waiting = inTurns<Item>()
+  const waiting = new InTurns<Item>()
   for (const item of items) waiting.add(item)
   return waiting
 }
@@ -58,7 +58,7 @@ test('whatever is added and taken out, in whatever order, it is as with plain li
   )
   fc.assert(
     fc.property(steps, (taken) => {
-      const waiting = inTurns<Item>()
+      const waiting = new InTurns<Item>()
       let lists: [string, Item[]][] = []
       const takenOut = (found: Item | undefined): void => {
         if (found === undefined) return

@@ -35,19 +35,41 @@ describe('a batcher', () => {
   })
 
   test('has two flushes in flight at most; what comes meanwhile goes in the next, in order', async () => {
-    const { flushes, subject, sizes } = byHand()
+    const { clock, flushes, subject, sizes } = byHand()
     const answers: Promise<string>[] = []
     for (const n of [1, 2, 3, 4]) {
       answers.push(subject.add(n))
-      await turn()
+      await clock.advance(5)
     }
     expect(sizes()).toEqual([1, 1])
     flushes[1]!.answer()
-    await turn()
+    await clock.advance(5)
     expect(flushes[2]!.batch).toEqual([3, 4])
     flushes[0]!.answer()
     flushes[2]!.answer()
     expect(await Promise.all(answers)).toHaveLength(4)
+  })
+
+  test('has a second flush at once when it is worth it, else when the first takes longer than 5 ms', async () => {
+    const { clock, flushes, subject, sizes } = byHand()
+    const answers = [subject.add(0)]
+    await turn()
+    for (let n = 1; n < 32; n++) answers.push(subject.add(n))
+    await turn()
+    expect(sizes()).toEqual([1])
+    answers.push(subject.add(32))
+    await turn()
+    expect(sizes()).toEqual([1, 32])
+    flushes[1]!.answer()
+    await turn()
+    answers.push(subject.add(33))
+    await clock.advance(4)
+    expect(sizes()).toEqual([1, 32])
+    await clock.advance(1)
+    expect(sizes()).toEqual([1, 32, 1])
+    flushes[0]!.answer()
+    flushes[2]!.answer()
+    expect(await Promise.all(answers)).toHaveLength(34)
   })
 
   test('lets what lingers go along with the next that does not, in order', async () => {

@@ -1,5 +1,5 @@
 import type { Thread } from '../../contracts/platform.ts'
-import { inTurns } from '../../core/in-turns.ts'
+import { InTurns } from '../../core/in-turns.ts'
 import { type Tenant, tenantShares } from '../../core/tenants.ts'
 import { type Crew, makeCrew } from './crew.ts'
 import { makePace } from './pace.ts'
@@ -76,7 +76,7 @@ export function makePool(
   const trusted = makeCrew(() => start(false), size)
   const doubtful = makeCrew(() => start(true), 1)
   const places = tenantShares(total)
-  const lines = inTurns<Waiting>()
+  const lines = new InTurns<Waiting>()
   const trust = makeTrust(now)
   const pace = makePace()
 
