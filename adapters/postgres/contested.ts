@@ -6,9 +6,12 @@ import { raw, type Sql, sql } from './sql.ts'
 // until its end: PostgreSQL lets everybody wait who stores the same. So such a transaction also holds a lock that others can
 // try without waiting, and whoever finds the lock taken is told so.
 
-/** Keys share so many locks, for the server holds a bounded number of them. Who shares one is asked to come again, alone. */
-const slots = raw('1023')
-/** Processes of the version before, and a moment between the look and the write, are waited for so long. */
+/** The most keys that a transaction locks: the server has room for some thousand locks, of all transactions together. */
+const mostLocks = raw('16')
+/**
+ * For what holds a key without a lock, others wait so long: a transaction with more keys than that, a process of a version
+ * that locks otherwise, and whoever writes in the moment between the look and the write.
+ */
 const waitMs = raw("'100ms'")
 
 /** The keys of an entry that another open transaction may hold. An id of ours is nobody else's. */
@@ -21,12 +24,18 @@ export function contestedKeys({ workspaceId, event, token }: IngestEntry): strin
 
 /** The parts of a `with` that divide `given` into entries that may be stored (`free`) and those that wait (`held`). */
 export function contested({ bound, schema, t }: Database): Sql {
-  const lock = sql`hashtext(${`posthorn.${schema}.contested`}::text), hashtext(k.key) & ${slots}`
+  // 64 bits: two keys that share a lock would wait for each other.
+  const lock = sql`hashtextextended(${`posthorn.${schema}.contested.`}::text || k.key, 0)`
   const keys = sql`given g cross join lateral jsonb_array_elements_text(g.keys) k (key)`
   if (bound) {
+    const locks = sql`coalesce(nullif(current_setting('posthorn.locks', true), ''), '0')::integer`
     return sql`
-    locked as materialized (select count(pg_advisory_xact_lock_shared(${lock})::text) as locked from ${keys}),
-    free as (select given.* from given, locked),
+    locked as materialized (
+      select count(pg_advisory_xact_lock_shared(l.lock)::text) as locks
+      from (select ${lock} as lock from ${keys} limit greatest(${mostLocks} - ${locks}, 0)) l
+    ),
+    counted as materialized (select set_config('posthorn.locks', (${locks} + locks)::text, true) as done from locked),
+    free as (select given.* from given, counted),
     held as (select id from given where false),`
   }
   // A unique_id that is taken for good is no matter of waiting.

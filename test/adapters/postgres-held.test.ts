@@ -68,6 +68,26 @@ describe.skipIf(url === null)('a key that an open transaction of a host holds', 
     },
   )
 
+  test('keeps nobody waiting who wants another key, and takes few of the locks of the server', async () => {
+    const inTransaction = posthorn.using(client).events
+    for (let i = 0; i < 40; i++) await inTransaction.create('a', { ...event, unique_id: `key-${i}` })
+    const { rows } = await client.query<{ count: number }>(
+      `select count(*)::integer from pg_locks where locktype = 'advisory' and pid = pg_backend_pid()`,
+    )
+    expect(rows[0]!.count).toBe(16)
+    const began = performance.now()
+    const others = Array.from({ length: 2000 }, (_, i) =>
+      posthorn.events.create('b', { ...event, unique_id: `key-${i}` }),
+    )
+    expect(await Promise.all(others)).toHaveLength(2000)
+    expect(performance.now() - began).toBeLessThan(5_000) // who waits for the transaction waits for ten seconds
+    const waiting = posthorn.events.create('a', { ...event, unique_id: 'key-39' })
+    expect(await Promise.race([waiting.then(({ id }) => id), Promise.resolve('it waits')])).toBe('it waits')
+    await client.query('commit')
+    expect((await waiting).unique_id).toBe('key-39')
+    await client.query('begin')
+  })
+
   test('that rolls back is free for one of those who waited', async () => {
     await posthorn.using(client).events.create('a', { ...event, unique_id: 'same' })
     const waiting = Array.from({ length: 10 }, () => posthorn.events.create('a', { ...event, unique_id: 'same' }))
