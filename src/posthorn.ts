@@ -4,7 +4,7 @@ import type { Clock } from './contracts/clock.ts'
 import type { Logger } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { Job } from './contracts/queue.ts'
-import type { BoundStorage, Storage } from './contracts/storage.ts'
+import type { BoundStorage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
 import { PosthornError } from './errors.ts'
@@ -17,6 +17,7 @@ import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
 import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
 import { background } from './runtime/background.ts'
+import { lazy } from './runtime/lazy.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
@@ -25,13 +26,15 @@ import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
+import { workspaceIds } from './services/workspace-ids.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
-import type { Movable } from './worker/worker.ts'
+import type { Movable } from './worker/needs.ts'
 
+const memoryEngine = lazy(() => import('../adapters/memory/index.ts'))
 const operationNames = Object.keys(operations)
 
 /** Binds a platform: what is exported as `createPosthorn`. */
@@ -46,7 +49,7 @@ export function makePosthorn(
 function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = safeLogger(options.logger ?? consoleLogger())
-  const engine = options.storage ?? engineOnDemand('memory', inMemory)
+  const engine = options.storage ?? engineOnDemand('memory', async () => (await memoryEngine()).memory())
   const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
   const startedAt = clock.elapsed()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
@@ -111,7 +114,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   })
 
   return {
-    ...serviceFunctions(services),
+    ...serviceFunctions(services, workspaceIds(ctx)),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -122,11 +125,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
     using: (tx, handle) => bind(ctx, tx, handle),
     ...run,
   }
-}
-
-async function inMemory(): Promise<Storage> {
-  const { memory } = await import('../adapters/memory/index.ts')
-  return memory()
 }
 
 /** The service functions over the host's transaction: nothing gathered with others, nothing cached, no job before the commit. */
@@ -151,7 +149,11 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   const { services } = composeServices(ctx, operationNames)
   const refusing = { ...services, endpoints: { ...services.endpoints, test: noRequests } }
   return {
-    ...serviceFunctions(refusing, outer.settings.requireTransaction ? insideTransaction(storage) : undefined),
+    ...serviceFunctions(
+      refusing,
+      workspaceIds(ctx),
+      outer.settings.requireTransaction ? insideTransaction(storage) : undefined,
+    ),
     committed: async () => outer.enqueued(added.splice(0)),
   }
 }

@@ -20,14 +20,14 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/clock.ts': ['src/contracts'],
   'src/version.ts': [],
   'src/options.ts': [...leaves, 'src/version.ts'],
-  'src/operations': ['src/surface.ts'],
+  'src/operations': ['src/surface.ts', 'src/errors.ts', 'src/core/sentence.ts', 'src/runtime/lazy.ts'],
   'src/functions.ts': ['src/core', 'src/operations', 'src/schema', 'src/services', 'src/surface.ts'],
-  'src/context.ts': [...leaves, 'src/options.ts', 'src/runtime', 'src/services'],
+  'src/context.ts': [...leaves, 'src/options.ts'],
   'src/client.ts': [...rules, 'src/operations', 'src/surface.ts'],
   'src/verify.ts': [...rules, 'src/clock.ts'],
-  'src/otel.ts': ['src/contracts', 'src/errors.ts'],
-  'src/plugins': rules,
-  'src/runtime': rules,
+  'src/otel.ts': ['src/contracts', 'src/errors.ts', 'src/runtime/lazy.ts'],
+  'src/plugins': [...rules, 'src/runtime/lazy.ts'],
+  'src/runtime': ['src/contracts', 'src/core', 'src/errors.ts'],
   'src/services': [...rules, 'src/runtime', ...context],
   'src/http': [...rules, 'src/version.ts', 'src/operations', 'src/runtime', 'src/services', ...context],
   'src/worker': [
@@ -40,7 +40,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     ...context,
   ],
   'src/testing': ['src', 'adapters/memory'],
-  'src/portable.ts': rules,
+  'src/portable.ts': [...rules, 'src/runtime/lazy.ts'],
   'src/posthorn.ts': ['src', 'adapters/memory'],
   'src/surface.ts': [...leaves, 'src/services', 'src/http', 'src/worker'],
   'src/public.ts': ['src'],
@@ -48,7 +48,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'adapters/memory': [...rules, 'src/clock.ts'],
   'adapters/postgres': rules,
   'adapters/redis': rules,
-  'adapters/node': rules,
+  'adapters/node': [...rules, 'src/runtime/lazy.ts'],
   'adapters/node/index.ts': ['src', 'adapters/node'],
   // It uses the package by its name, as everybody does, but for the rule of what an event type matches.
   'adapters/cli': ['src/core/match.ts'],
@@ -113,13 +113,38 @@ describe('the rooms', () => {
     expect(bound.map(({ name }) => name)).toEqual([])
   })
 
-  test('no file imports itself by way of others', () => {
-    const graph = new Map(files.map(({ name, code }) => [name, importsOf(name, code)]))
+  test('no file imports itself by way of others, be it for a type or late', () => {
+    const graph = new Map(files.map(({ name, imports }) => [name, imports]))
     const reaches = (from: string, goal: string, seen = new Set<string>()): boolean =>
       (graph.get(from) ?? []).some((next) => next === goal || (!seen.has(next) && reaches(next, goal, seen.add(next))))
     expect([...graph.keys()].filter((name) => reaches(name, name))).toEqual([])
   })
 })
+
+describe('loading late', () => {
+  test('everywhere in src a module is loaded late by lazy() alone', () => {
+    const others = files
+      .filter(({ name }) => name.startsWith('src/') && name !== 'src/runtime/lazy.ts')
+      .flatMap(({ name, text }) => lateImports(name, text).filter(({ isLazy }) => !isLazy))
+    expect(others.map(({ place }) => place)).toEqual([])
+  })
+})
+
+/** The places of `import()` in a file, and whether each stands inside a call of `lazy`. */
+function lateImports(name: string, text: string): readonly { readonly place: string; readonly isLazy: boolean }[] {
+  const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest)
+  const found: { place: string; isLazy: boolean }[] = []
+  const visit = (node: ts.Node, isLazy: boolean): void => {
+    const isCall = ts.isCallExpression(node)
+    if (isCall && node.expression.kind === ts.SyntaxKind.ImportKeyword) {
+      found.push({ place: `${name}:${file.getLineAndCharacterOfPosition(node.getStart(file)).line + 1}`, isLazy })
+    }
+    const isCallOfLazy = isCall && ts.isIdentifier(node.expression) && node.expression.text === 'lazy'
+    ts.forEachChild(node, (child) => visit(child, isLazy || isCallOfLazy))
+  }
+  visit(file, false)
+  return found
+}
 
 describe('nothing ambient', () => {
   test('packages are those that the manifest declares, and node: modules stand in adapters/node and adapters/cli alone', () => {

@@ -1,4 +1,5 @@
-import type { Cancelable } from '../../src/core/cancellation.ts'
+import type { Cancelable } from '../../src/contracts/cancelable.ts'
+import { isFramingHeader } from '../../src/schema/framing-headers.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
@@ -45,17 +46,6 @@ export type RequestEnd =
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
   | { readonly kind: 'aborted' }
 
-const unsettable = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-])
 /** A kept connection that the receiver closed. */
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 /** More informational answers than this are an attempt to keep us busy. */
@@ -258,7 +248,7 @@ function framed(headers: Readonly<Record<string, string>>): string[] {
   const framed: string[] = []
   for (const given in headers) {
     const name = given.toLowerCase()
-    if (!unsettable.has(name) && !name.startsWith('proxy-')) framed.push(name, headers[given]!) // its own key
+    if (!isFramingHeader(name)) framed.push(name, headers[given]!) // its own key
   }
   return framed
 }

@@ -1,5 +1,6 @@
 import { PosthornError } from '../../src/errors.ts'
-import { clientOf, type PostgresHandle } from './clients.ts'
+import { clientOf } from './client-of.ts'
+import type { PostgresHandle } from './clients.ts'
 import { database, type Database } from './database.ts'
 import { codeOf } from './errors.ts'
 import { type Holder, inTheWay } from './in-the-way.ts'

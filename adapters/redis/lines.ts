@@ -1,5 +1,5 @@
 import { wasLost } from './answers.ts'
-import type { RedisClient } from './client.ts'
+import type { RedisClient } from './redis-client.ts'
 import { deadlineMs, within } from './deadline.ts'
 import { hostLine, isEnded, type Line, type OwnLine, standInFor } from './line.ts'
 import { letExit, pause } from './timers.ts'

@@ -4,6 +4,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import { sameJson } from './same-json.ts'
+import { routesOf } from './unique-keys.ts'
 
 /** A row as a document wants it. `existing` is the row that it means, whose id and creation stay. */
 export interface Desired<Row> {
@@ -95,7 +96,7 @@ export function planConfig(
   const violation =
     repeatedKey(endpoints.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
     repeatedKey(sources.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
-    repeatedKey(sources.after, routeKeys) ??
+    repeatedKey(sources.after, routesOf) ??
     repeatedKey([...untouched, ...plugins.after], ({ id }) => [{ id }])
   if (violation !== null) return { violation }
 
@@ -103,11 +104,6 @@ export function planConfig(
     plan: { workspaceId, endpoints: endpoints.change, sources: sources.change, plugins: plugins.change },
     report: { endpoints: endpoints.counts, sources: sources.counts, plugins: plugins.counts },
   }
-}
-
-/** The routes that a source claims, as messages show them. */
-export function routeKeys({ enabled, config }: Source): { method: string; path: string }[] {
-  return enabled ? config.http.methods.map((method) => ({ method, path: config.http.path })) : []
 }
 
 function rowsOf<Row>(stored: readonly { readonly row: Row }[]): readonly Row[] {

@@ -9,7 +9,8 @@ import { resolveWorkspace } from '../services/resolve-workspace.ts'
 import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
-import { type Call, type Route, routes } from './routes.ts'
+import type { Call, Route } from './route.ts'
+import { routes } from './routes.ts'
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE']
 

@@ -1,6 +1,7 @@
 import type { ReadyPlugin } from '../context.ts'
 import type { Logger } from '../contracts/observer.ts'
-import type { Outbound, OutboundContext } from '../contracts/plugin.ts'
+import type { OutboundContext } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 
 /** What plugins get to know about a delivery. The signal is made when a plugin reads it. */

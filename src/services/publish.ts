@@ -6,19 +6,21 @@ import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
 import type { EventService } from './services.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { writableWorkspace } from './resolve-workspace.ts'
+import { defaultWorkspace, writableWorkspace } from './resolve-workspace.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
-  const workspaces = singleFlight((idOrName) => writableWorkspace(ctx, idOrName))
+  const workspaces = singleFlight((id) => writableWorkspace(ctx, id))
 
   return {
-    async create(workspace, input) {
+    async create(workspaceId, input) {
       const { id, event_type, unique_id } = parse(eventInput, shallow(input))
       const data = dataText(input)
       await ctx.catalogue.check(event_type, data)
-      // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
-      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await workspaces.ask(workspace)).id
+      // Nobody may have written the default workspace yet. Events that come side by side ask together.
+      if (workspaceId === defaultWorkspace && ctx.configuration.held(workspaceId) === undefined) {
+        await workspaces.ask(workspaceId)
+      }
       const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
       return { row: event, created: kind === 'stored' }
     },
