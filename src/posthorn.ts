@@ -31,7 +31,7 @@ import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
-import { wakeup } from './worker/wakeup.ts'
+import { wakeup, type Wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/needs.ts'
 
 const memoryEngine = lazy(() => import('../adapters/memory/index.ts'))
@@ -69,7 +69,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
     if (change === 'routes' || change === 'everything') routes.forget()
   }
 
-  const counters: Counters = { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
   const ctx: Context = {
     storage,
     queue,
@@ -86,32 +85,22 @@ function assemble(platform: Platform, options: Options): Posthorn {
     secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
-    counters,
+    counters: noneCounted(),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
     enqueued(added) {
-      if (added.length === 0) return
-      const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
-      const wake = (): void => jobs.wakeIn(dueAt - clock.now(), 'added')
-      if (ownQueue) return wake()
-      later.run('handing jobs to the queue', () => queue.add(added).then(wake))
+      const hint = wakeFor(added, jobs, clock)
+      if (hint === null || ownQueue) return hint?.()
+      later.run('handing jobs to the queue', () => queue.add(added).then(hint))
     },
     emit,
   }
 
   const { services, ingest, deliver } = composeServices(ctx, operationNames)
-  const run = workerOnDemand({
-    ctx,
-    ingest,
-    deliver,
-    background: later,
-    jobs,
-    time: movable(options.clock),
-    changed,
-  })
+  const worker = { ctx, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
 
   return {
     ...serviceFunctions(services, workspaceIds(ctx)),
@@ -123,8 +112,19 @@ function assemble(platform: Platform, options: Options): Posthorn {
     health: () => services.health(),
     on,
     using: (tx, handle) => bind(ctx, tx, handle),
-    ...run,
+    ...workerOnDemand(worker),
   }
+}
+
+function noneCounted(): Counters {
+  return { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
+}
+
+/** Wakes the loop that claims when the first of these jobs falls due. Null where there is no job. */
+function wakeFor(added: readonly Job[], jobs: Wakeup, clock: Clock): (() => void) | null {
+  if (added.length === 0) return null
+  const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
+  return () => jobs.wakeIn(dueAt - clock.now(), 'added')
 }
 
 /** The service functions over the host's transaction: nothing gathered with others, nothing cached, no job before the commit. */

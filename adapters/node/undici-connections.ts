@@ -4,6 +4,7 @@ import tls from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'undici'
 
+import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
 import type { Target } from './target.ts'
 import {
@@ -47,7 +48,7 @@ export function undiciConnections(
   UndiciClient: typeof Client,
   { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciConnectionOptions,
 ): Connections {
-  const idle = new Map<string, Connection[]>()
+  const idle = new IdleConnections(bounds)
   const sessions = new LRUCache<string, Buffer>({ max: 100 })
 
   function dial({ origin, secure, host, port, servername }: Target): net.Socket {
@@ -104,7 +105,7 @@ export function undiciConnections(
         })
         dialled.once('close', () => {
           bounds.closed(connection)
-          forget(connection)
+          idle.remove(connection)
         })
       },
     })
@@ -128,7 +129,7 @@ export function undiciConnections(
         const told = listener
         listener = null
         // A receiver that has not read the whole request may never do so.
-        if (socket?.writableLength === 0) keep(connection)
+        if (socket?.writableLength === 0) idle.add(connection)
         else socket?.destroy()
         told?.onEnd(received())
       },
@@ -175,32 +176,9 @@ export function undiciConnections(
     return connection
   }
 
-  /** The open connection to the origin that was used last. */
-  function kept(origin: string): Connection | undefined {
-    const connections = idle.get(origin)
-    for (let found = connections?.pop(); found !== undefined; found = connections?.pop()) {
-      bounds.busy(found)
-      if (found.isOpen()) return found
-    }
-    return undefined
-  }
-
-  function keep(connection: Connection): void {
-    const connections = idle.get(connection.origin)
-    if (connections === undefined) idle.set(connection.origin, [connection])
-    else connections.push(connection)
-    bounds.idle(connection)
-  }
-
-  function forget(connection: Connection): void {
-    const others = idle.get(connection.origin)?.filter((other) => other !== connection) ?? []
-    if (others.length > 0) idle.set(connection.origin, others)
-    else idle.delete(connection.origin)
-  }
-
   return {
     send(call, listener) {
-      const connection = kept(call.target.origin) ?? connect(call.target)
+      const connection = idle.take(call.target.origin) ?? connect(call.target)
       try {
         connection.send(call, listener)
       } catch (cause) {
@@ -210,9 +188,46 @@ export function undiciConnections(
       return connection
     },
     dropIdle(origin) {
-      const dropped = origin === undefined ? [...idle.values()].flat() : (idle.get(origin) ?? [])
-      for (const connection of dropped) connection.destroy()
+      for (const connection of idle.of(origin)) connection.destroy()
     },
+  }
+}
+
+/** Idle connections by origin, each origin's in the order of their last use. */
+class IdleConnections {
+  readonly #bounds: Bounds
+  readonly #byOrigin = new Map<string, Connection[]>()
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
+
+  /** The open connection to the origin that was used last. It is no longer idle. */
+  take(origin: string): Connection | undefined {
+    const connections = this.#byOrigin.get(origin)
+    for (let found = connections?.pop(); found !== undefined; found = connections?.pop()) {
+      this.#bounds.busy(found)
+      if (found.isOpen()) return found
+    }
+    return undefined
+  }
+
+  add(connection: Connection): void {
+    const connections = this.#byOrigin.get(connection.origin)
+    if (connections === undefined) this.#byOrigin.set(connection.origin, [connection])
+    else connections.push(connection)
+    this.#bounds.idle(connection)
+  }
+
+  remove(connection: Connection): void {
+    const others = this.#byOrigin.get(connection.origin)?.filter((other) => other !== connection) ?? []
+    if (others.length > 0) this.#byOrigin.set(connection.origin, others)
+    else this.#byOrigin.delete(connection.origin)
+  }
+
+  /** Those to one origin, or all. */
+  of(origin: string | undefined): readonly Connection[] {
+    return origin === undefined ? [...this.#byOrigin.values()].flat() : (this.#byOrigin.get(origin) ?? [])
   }
 }
 

@@ -1,16 +1,14 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { inTurns } from '../core/in-turns.ts'
-import { mayTake } from '../core/share.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { startTimer } from './timer.ts'
+import { waitingShares } from './waiting-shares.ts'
 import { withDeadline } from './deadline.ts'
 
 const mostEntries = 500
 const mostBytes = 4 * 1024 * 1024
 const mostInFlight = 2
-const mostWaiting = 10_000
-const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
 const lingerMs = 50
 
@@ -54,13 +52,12 @@ export function batcher<Entry, Answer>(options: {
   onOverload?(): void
 }): Batcher<Entry, Answer> {
   const queue = inTurns<Waiting<Entry, Answer>>()
-  const held = new Map<string, { entries: number; bytes: number }>()
+  const { take: mayWait, give: release } = waitingShares()
   let numbers = 0
   /** Entries up to this number are not to wait any longer, and how many of them there are. */
   let hurried = 0
   let urgent = 0
   let stopLingering: (() => void) | null = null
-  let waitingBytes = 0
   let inFlight = 0
   /** Canceled for all that is in flight when it is given up. */
   let patience = new Cancellation()
@@ -95,29 +92,6 @@ export function batcher<Entry, Answer>(options: {
     return batch
   }
 
-  /** Counts an entry as waiting, unless that is more than the share of its workspace. */
-  function mayWait(workspace: string, bytes: number): boolean {
-    const own = held.get(workspace)
-    const waiting = options.batches ? queue.size : inFlight
-    if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
-    if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
-    if (own === undefined) held.set(workspace, { entries: 1, bytes })
-    else {
-      own.entries++
-      own.bytes += bytes
-    }
-    waitingBytes += bytes
-    return true
-  }
-
-  function release({ workspace, bytes }: Waiting<Entry, Answer>): void {
-    waitingBytes -= bytes
-    const own = held.get(workspace)
-    if (own === undefined) return
-    own.bytes -= bytes
-    if (--own.entries === 0) held.delete(workspace)
-  }
-
   function hurryAll(): void {
     hurried = numbers
     urgent = queue.size
@@ -136,13 +110,7 @@ export function batcher<Entry, Answer>(options: {
     const entries = batch.map(({ entry }) => entry)
     const flush = () => withDeadline(options.clock, deadlineMs, options.flush(entries), () => late, until)
     try {
-      let answers: readonly Answer[]
-      try {
-        answers = await flush()
-      } catch (cause) {
-        if (options.resends === false || !isRetryable(cause) || cause === late) throw cause
-        answers = await flush()
-      }
+      const answers = await (options.resends === false ? flush() : flush().catch(againIfLost(flush)))
       batch.forEach((waiting, i) => waiting.resolve(answers[i]!))
     } catch (cause) {
       for (const waiting of batch) waiting.reject(cause)
@@ -157,7 +125,7 @@ export function batcher<Entry, Answer>(options: {
     add(entry, { lingers = false } = {}) {
       const workspace = options.workspaceOf(entry)
       const bytes = options.bytesOf(entry)
-      if (!mayWait(workspace, bytes)) {
+      if (!mayWait({ workspace, bytes }, options.batches ? queue.size : inFlight)) {
         options.onOverload?.()
         return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
       }
@@ -197,6 +165,14 @@ export function batcher<Entry, Answer>(options: {
       if (inFlight > 0 || queue.size > 0) await new Promise<void>((resolve) => idlers.push(resolve))
     },
     waiting: () => queue.size,
+  }
+}
+
+/** Sends a batch once more whose connection was lost. */
+function againIfLost<Answer>(flush: () => Promise<Answer>): (cause: unknown) => Promise<Answer> {
+  return async (cause) => {
+    if (!isRetryable(cause) || cause === late) throw cause
+    return await flush()
   }
 }
 

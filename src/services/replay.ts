@@ -5,7 +5,7 @@ import type { TimeRange } from '../contracts/storage/list.ts'
 import { manual } from '../core/schedule.ts'
 import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 import type { EventService } from './services.ts'
 
 const mostDeliveries = 10_000

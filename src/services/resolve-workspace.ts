@@ -76,12 +76,12 @@ export async function writeInto<Answer>(
 ): Promise<Answer | 'missing'> {
   const answer = await write()
   if (answer !== 'missing' || workspaceId !== defaultWorkspace) return answer
-  await writableWorkspace(ctx, workspaceId)
+  await makeDefault(ctx)
   return await write()
 }
 
 /** Makes the default workspace, unless somebody else does meanwhile. */
-async function makeDefault(ctx: Context): Promise<Workspace> {
+export async function makeDefault(ctx: Context): Promise<Workspace> {
   const row = unwrittenDefault(ctx)
   if ((await ctx.storage.workspaces.insert(row)) === 'written') return row
   // Somebody else made it meanwhile.

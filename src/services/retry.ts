@@ -3,7 +3,7 @@ import { openAttempt, shownAttempt } from '../core/attempt.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 import type { EventService } from './services.ts'
 
 /** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */

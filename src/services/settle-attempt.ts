@@ -6,7 +6,7 @@ import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 
 /** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */
 export class AttemptSettler {

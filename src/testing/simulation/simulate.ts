@@ -100,7 +100,31 @@ async function once(simulation: Simulation, events: number) {
   }
   const start = clock.now()
 
-  const workers = simulation.workers ?? 2
+  const { accepted, processes, deaths } = await storm(world, dice, { workers: simulation.workers ?? 2, events })
+  stormy = false
+  for (let step = 0; step < calmSteps; step++) {
+    await clock.advance(calmStepMs)
+    const open = await fresh.attempts.overdue({ before: Number.MAX_SAFE_INTEGER, after: null, limit: 1 })
+    if (open.length === 0) break
+  }
+  for (const process of processes) process.kill()
+  const attempts = await attemptsOf(fresh, accepted)
+  const seen = sends.length
+  for (const send of sends)
+    world.note(
+      `(${((send.startedAt - start) / 1000).toFixed(1)}s) ${send.process} sent ${send.attemptId} to ${send.endpointId}: ${send.status ?? 'no answer'}`,
+    )
+  const unfair = await unfairness(world, () => simulatedProcess('a fresh process', world, 0))
+  await fresh.close()
+
+  const history: History = { endpoints, accepted, attempts, sends: sends.slice(0, seen), log }
+  const report: SimulationReport = { accepted: accepted.length, sends: seen, deaths, faults }
+  return { broken: [...violations(history), ...unfair], log, report }
+}
+
+/** Publishes while processes start and die and clocks are set. Answers what was accepted, and the processes that live. */
+async function storm(world: World, dice: Random, { workers, events }: { workers: number; events: number }) {
+  const { clock } = world
   const processes: SimulatedProcess[] = []
   let born = 0
   const spawn = () => {
@@ -143,26 +167,7 @@ async function once(simulation: Simulation, events: number) {
     while (processes.length < workers && dice.below(3) === 0) spawn()
   }
   if (processes.length === 0) spawn()
-
-  stormy = false
-  for (let step = 0; step < calmSteps; step++) {
-    await clock.advance(calmStepMs)
-    const open = await fresh.attempts.overdue({ before: Number.MAX_SAFE_INTEGER, after: null, limit: 1 })
-    if (open.length === 0) break
-  }
-  for (const process of processes) process.kill()
-  const attempts = await attemptsOf(fresh, accepted)
-  const seen = sends.length
-  for (const send of sends)
-    world.note(
-      `(${((send.startedAt - start) / 1000).toFixed(1)}s) ${send.process} sent ${send.attemptId} to ${send.endpointId}: ${send.status ?? 'no answer'}`,
-    )
-  const unfair = await unfairness(world, () => simulatedProcess('a fresh process', world, 0))
-  await fresh.close()
-
-  const history: History = { endpoints, accepted, attempts, sends: sends.slice(0, seen), log }
-  const report: SimulationReport = { accepted: accepted.length, sends: seen, deaths, faults }
-  return { broken: [...violations(history), ...unfair], log, report }
+  return { accepted, processes, deaths }
 }
 
 /** A process whose storage does not answer at its start tries again, as its supervisor would have it do. */
