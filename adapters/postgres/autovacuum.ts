@@ -1,5 +1,5 @@
-import type { Row } from './clients.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import type { Row } from '../sql/values.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 import type { Tables } from './tables.ts'
 
 /** The tables that grow with events, each with the column that is sampled. */

@@ -1,4 +1,5 @@
-import type { Pglite, PostgresClient, PostgresHandle, Row } from './clients.ts'
+import type { Row } from '../sql/values.ts'
+import type { Pglite, PostgresClient, PostgresHandle } from './clients.ts'
 import { quoted } from './pg-listen.ts'
 import { pgClient, pgPool } from './pg.ts'
 import { isTransaction, postgresJs } from './postgres-js.ts'

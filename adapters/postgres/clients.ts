@@ -1,6 +1,5 @@
-import type { Value } from './sql.ts'
-
-export type Row = Readonly<Record<string, unknown>>
+import type { Value } from '../sql/sql.ts'
+import type { Row } from '../sql/values.ts'
 
 export interface QueryOptions {
   /** Prepare the statement under this name, which stands for this text alone. Missing: do not prepare. */

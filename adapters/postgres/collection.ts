@@ -1,12 +1,13 @@
 import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
-import { type Database, number } from './database.ts'
-import { named, pageOf, equals } from './page.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { named, pageOf, equals } from '../sql/page.ts'
 import type { PlanContext } from './plan-context.ts'
 import { judgedInside } from './replace-row.ts'
-import { rowOf } from './rows.ts'
+import { rowOf } from '../sql/rows.ts'
 import type { ChangeRow } from './side-by-side.ts'
-import { all, raw, sql } from './sql.ts'
+import { all, raw, sql } from '../sql/sql.ts'
 
 /** Endpoints, sources or plugins. */
 export function postgresCollection<K extends Kind>(

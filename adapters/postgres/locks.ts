@@ -2,7 +2,7 @@ import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import { kinds } from '../../src/core/row-plan.ts'
 import { routesOf } from '../../src/core/unique-keys.ts'
 import type { Database } from './database.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 // A host's transaction may not meet a unique violation, for nothing can follow an error in it. Within a workspace its row
 // is the lock. Keys that rows of different workspaces compete for (ids, routes, handles) are locked until the end of the

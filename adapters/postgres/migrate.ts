@@ -6,7 +6,7 @@ import { codeOf } from './errors.ts'
 import { type Holder, inTheWay } from './in-the-way.ts'
 import { migrationText, newer, wrongEncoding } from './migration-text.ts'
 import { migrations } from './migrations.ts'
-import { raw } from './sql.ts'
+import { raw } from '../sql/sql.ts'
 import { checkSchema } from './tables.ts'
 import { encodingText, schemaVersion, versionsOf } from './verify.ts'
 

@@ -2,9 +2,9 @@ import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configurati
 import type { Surroundings } from '../../src/core/configuration-rules.ts'
 import { type Kind, kinds } from '../../src/core/row-plan.ts'
 import { type Key, keysOf, keyText } from '../../src/core/unique-keys.ts'
-import type { Row } from './clients.ts'
-import { type Database, json, number } from './database.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { json, number, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /** What a plan is judged by, as of one moment. */
 export interface PlanContext extends Surroundings {

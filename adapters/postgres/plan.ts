@@ -5,7 +5,7 @@ import { isRace } from './errors.ts'
 import { lockKeysOf, takeLocks } from './locks.ts'
 import type { Notify } from './notify.ts'
 import { type PlanContext, readPlanContext } from './plan-context.ts'
-import { sql } from './sql.ts'
+import { sql } from '../sql/sql.ts'
 import { type Judged, touches, writePlan } from './write-plan.ts'
 
 /** Answers why a plan is not written, by what was seen; null when nothing stands against it. */

@@ -2,7 +2,7 @@ import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import { type Key, keysOf } from '../../src/core/unique-keys.ts'
 import type { Database } from './database.ts'
-import { all, raw, type Sql, sql } from './sql.ts'
+import { all, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Judged } from './write-plan.ts'
 
 /**

@@ -1,9 +1,10 @@
 import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
 import type { Kind } from '../../src/core/row-plan.ts'
 import { routesOf } from '../../src/core/unique-keys.ts'
-import { type Database, json } from './database.ts'
+import { json } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { lockKeysOf, lockQuery } from './locks.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** What a plan was judged by. The plan is written only if the workspace is still at the revision of that moment. */
 export interface Judged {

@@ -2,8 +2,7 @@ import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { isStorableText } from '../../src/schema/fields.ts'
-import type { Row } from './clients.ts'
-import { number } from './database.ts'
+import { number, type Row } from './values.ts'
 import { raw } from './sql.ts'
 
 export function workspaceOf(row: Row): Workspace {
