@@ -18,7 +18,7 @@ import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
 
-/** What this process counted since its start, for the status report. */
+/** What this process has counted since the start, for the status report. */
 export interface Counters {
   inbound: number
   inboundFailed: number
@@ -54,7 +54,7 @@ export interface CompiledConfiguration {
 export interface ConfigurationCache {
   /** The configuration as last seen, if it is at hand. */
   held(workspaceId: string): CompiledConfiguration | undefined
-  /** The configuration as last seen, loaded when it is not there. Null when there is no such workspace. */
+  /** The configuration as last seen, loaded when it is not at hand. Null for an unknown workspace. */
   get(workspaceId: string): Promise<CompiledConfiguration | null>
   /** One that is at least as new as `revision`. */
   atLeast(workspaceId: string, revision: number): Promise<CompiledConfiguration | null>
@@ -65,7 +65,7 @@ export interface ConfigurationCache {
   all(): Iterable<CompiledConfiguration>
 }
 
-/** Everything that services need from outside. One per instance; `using(tx)` derives one with the bound storage. */
+/** Everything that services need from outside. An instance has a single context; `using(tx)` derives a context with the bound storage. */
 export interface Context {
   readonly storage: Storage
   readonly queue: Queue
@@ -86,7 +86,7 @@ export interface Context {
   readonly secrets: RowSecrets
   readonly settings: Settings
   readonly counters: Counters
-  /** How long this instance has been there, by the clock of its process. */
+  /** How long this instance has existed, by the clock of the process. */
   uptimeMs(): number
   /** A fresh id that sorts after all ids this instance made before. */
   newId(): string

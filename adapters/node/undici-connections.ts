@@ -22,10 +22,10 @@ interface UndiciConnectionOptions extends ConnectionOptions {
   readonly onMisfit: (origin: string) => void
 }
 
-/** One for all connections: nobody reads it, and an error with a stack of its own was half the cost of giving one up. */
+/** An error for all connections: nobody reads it. Making an error with a stack was half the cost of giving a connection up. */
 const givenUp = new Error('the connection was given up')
 
-/** One connection, and the undici client that owns it: undici's own pools look for a free one among all. */
+/** A connection, and the undici client that owns the connection: undici's own pools search all connections for a free connection. */
 interface Connection extends Line {
   readonly origin: string
   isOpen(): boolean
@@ -72,7 +72,7 @@ export function undiciConnections(
   function connect(target: Target): Connection {
     let socket: net.Socket | undefined
     let isConnected = false
-    /** What had come on the socket before the call went out; that is less than nothing on a new one. */
+    /** Bytes that had come on the socket before the call went out; -1 on a new socket. */
     let receivedBefore = -1
     let listener: Listener | null = null
     const received = (): number => (socket?.bytesRead ?? 0) - Math.max(receivedBefore, 0)
@@ -83,7 +83,7 @@ export function undiciConnections(
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: idleMs,
       keepAliveTimeoutThreshold: 1000, // how much sooner than a receiver announces
-      // The one deadline over the whole exchange is kept elsewhere.
+      // request.ts has the deadline of the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxFramingBytes, // of names and values, which come with a status line and more
@@ -110,7 +110,7 @@ export function undiciConnections(
       },
     })
 
-    /** What undici calls, one for all calls of the connection: it tells the listener of the moment. */
+    /** What undici calls. The same handler serves all calls of the connection, and passes on to the listener of the call under way. */
     const handler = {
       onConnect() {},
       onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
@@ -225,7 +225,7 @@ class IdleConnections {
     else this.#byOrigin.delete(connection.origin)
   }
 
-  /** Those to one origin, or all. */
+  /** The idle connections to an origin, or all idle connections. */
   of(origin: string | undefined): readonly Connection[] {
     return origin === undefined ? [...this.#byOrigin.values()].flat() : (this.#byOrigin.get(origin) ?? [])
   }

@@ -14,7 +14,7 @@ const mostTogether = 100
 /** The most rounds that such writes go on together while others write. */
 const mostRounds = 20
 
-/** A write of one row that waits for its turn. */
+/** The write of a row, waiting. */
 interface Waiting {
   readonly plan: ConfigPlan
   readonly refuse: Refuse<unknown>
@@ -35,8 +35,8 @@ export type ChangeRow = <Refusal>(
 ) => Promise<'written' | Refusal | Violation>
 
 /**
- * Writes of rows of one workspace, made side by side in this process, are judged and written together: else each would
- * move the revision from under the others. Where they cannot stand together they are made one after the other.
+ * Writes of rows of a workspace that come side by side in this process are judged and written together: else each write
+ * would raise the revision that the other writes were judged by. Writes that conflict with each other are made in turn.
  */
 export function sideBySide(db: Database, notify: Notify): ChangeRow {
   const queues = new Map<string, Waiting[]>()
@@ -98,8 +98,8 @@ async function alone(db: Database, notify: Notify, waiting: Waiting, isOnly: boo
 }
 
 /**
- * Answers all, unless they cannot stand together. Where other processes write to the workspace too, one of them comes
- * through in each round: the rest looks and writes again, together as before.
+ * Writes all, and answers all, unless the writes conflict with each other. Where other processes write to the workspace
+ * too, a single process succeeds in each round; the other processes look and write again.
  */
 async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
@@ -110,13 +110,13 @@ async function together(db: Database, notify: Notify, batch: Waiting[]): Promise
     }
     return false
   } catch (cause) {
-    if (isRefusal(cause)) return false // one of them is at fault
+    if (isRefusal(cause)) return false // a single write is at fault
     for (const { fail } of batch) fail(cause)
     return true
   }
 }
 
-/** Answers those that are refused, and writes the others in one step. `raced`: somebody else wrote meanwhile. */
+/** Answers the refused writes, and makes all other writes in a single step. `raced`: another process wrote meanwhile. */
 async function writeTogether(
   db: Database,
   notify: Notify,
@@ -137,7 +137,7 @@ async function writeTogether(
 function merged(batch: readonly Waiting[]): ConfigPlan {
   const plans = batch.map(({ plan }) => plan)
   return {
-    ...plans[0]!, // one at least
+    ...plans[0]!, // never empty
     endpoints: {
       put: plans.flatMap(({ endpoints }) => endpoints.put),
       remove: plans.flatMap(({ endpoints }) => endpoints.remove),

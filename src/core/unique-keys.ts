@@ -20,8 +20,8 @@ export function keysOf<K extends Kind>(workspaceId: string, kind: K, row: Rows[K
 }
 
 /** The routes that a source holds: each method once. */
-export function routesOf({ enabled, config: { http } }: Source): { method: string; path: string }[] {
-  return enabled ? [...new Set(http.methods)].map((method) => ({ method, path: http.path })) : []
+export function routesOf({ enabled, config }: Source): { method: string; path: string }[] {
+  return enabled ? [...new Set(config.http.methods)].map((method) => ({ method, path: config.http.path })) : []
 }
 
 /** The text by which keys are compared. */

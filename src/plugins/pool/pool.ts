@@ -9,16 +9,16 @@ export type { Tenant } from '../../core/tenants.ts'
 
 export type Call = (message: unknown) => Promise<unknown>
 
-/** One run: some calls of a process, after one another. */
+/** A run: calls of a process, in turn. */
 export interface Job<Answer, Part = never> {
   readonly tenant: Tenant
-  /** Whose run it is: what exceeds its limits is remembered by the identity of this object. */
+  /** Whose run it is. Runs that exceed a limit are remembered by the identity of this object. */
   readonly script: object
   readonly signal?: AbortSignal | undefined
   /** Called when the wait for a process is over and the run begins. */
   readonly onTurn?: (() => void) | undefined
   work(call: Call): Promise<Answer>
-  /** For a run that may be carried out together with others of its script which wait as well. */
+  /** For a run that may be carried out together with waiting runs of the same script. */
   readonly together?: Together<Answer, Part> | undefined
   /** Whether the answer tells of a limit that was exceeded, and perhaps of a process that is better ended for it. */
   judge?(answer: Answer): 'well' | 'exceeded' | 'spent'
@@ -31,13 +31,13 @@ interface Together<Answer, Part> {
   work(call: Call, parts: readonly Part[]): Promise<readonly Answer[]>
 }
 
-/** How a run ended: with an answer; without a process for it; after its time; with the end of its process. */
+/** How a run ended: with an answer; `busy`: no process was free in time; `time`: the run took too long; `ended`: the process ended. */
 export type Outcome<Answer> =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'busy' | 'time' | 'ended' }
 
 interface PoolOptions {
-  /** Processes at most for the scripts that are trusted; one more is for the others. */
+  /** The most processes for trusted scripts. Another process is for all other scripts. */
   readonly size: number
   /** Runs, waiting ones included, that all tenants together may have. */
   readonly places: number
@@ -57,16 +57,16 @@ interface Waiting {
 
 // The scripts stop most runs at their time by themselves. What does not end is killed this much later.
 const graceMs = 50
-/** For how long a run beyond its limits is held against its script. */
+/** A script whose run exceeded a limit is not trusted for so long. */
 const memoryMs = 60_000
-/** A run that a processor worked on for longer is a heavy one, and that is held against its script for a moment. */
+/** A run that takes a processor for longer is heavy. The script is not trusted for a moment. */
 const heavyMs = 50
 const heavyMemoryMs = 2000
 
 /**
- * Gives each run a process of its own. Runs wait in turns by workspace. Scripts that are new, that ran long a moment ago,
- * or that exceeded a limit lately, share one process, which yields to all others where the system can be asked for that:
- * they never stop the others.
+ * Gives each run a process. Runs wait in turns by workspace. Scripts that are new, that ran long a moment ago, or that
+ * exceeded a limit lately, share a single process: such scripts never stop others. The process yields to all other
+ * processes, where the system can be asked for that.
  */
 export function makePool(
   start: (yields: boolean) => Promise<Thread>,
@@ -123,7 +123,7 @@ class Pool {
     if (next !== undefined) void this.#go([next], this.#doubtful)
   }
 
-  /** What goes with a run whose turn has come: others of the same script, so that no tenant waits for another one. */
+  /** The runs that are carried out with a run whose turn has come: runs of the same script, so that no tenant waits for another tenant. */
   #companionsOf({ script, job }: Waiting): readonly Waiting[] {
     const companions: Waiting[] = []
     if (job.together === undefined) return companions
@@ -144,14 +144,14 @@ class Pool {
     this.#dispatch()
   }
 
-  /** `jobs` are those that the work is for, all of one script. */
+  /** Carries out the work of jobs, which have the same script. */
   async #onProcess<Answer>(
     jobs: readonly Job<unknown, unknown>[],
     crew: Crew,
     work: (call: Call) => Promise<Answer>,
     isSpent: (answer: Answer) => boolean,
   ): Promise<Outcome<Answer>> {
-    const { script, tenant, timeMs: ownMs = this.#timeMs } = jobs[0]! // there is one at least
+    const { script, tenant, timeMs: ownMs = this.#timeMs } = jobs[0]! // never empty
     return await crew.use<Outcome<Answer>>(async (thread) => {
       for (const job of jobs) job.onTurn?.() // not before: the start of a process is no time of the tenant's
       let timedOut = false
@@ -204,7 +204,7 @@ class Pool {
       )
       for (const [at, { job, resolve }] of group.entries()) {
         if (outcome.kind === 'answer') resolve({ kind: 'answer', answer: outcome.answer[at] })
-        // Nobody can tell which of the runs ended the process: each is run again by itself, and judged by that.
+        // Nobody can tell which of the runs ended the process: each run is repeated alone and judged then.
         else this.#wait({ ...job, together: undefined }, group[at]!)
       }
     } catch (cause) {

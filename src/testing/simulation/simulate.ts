@@ -21,7 +21,7 @@ export interface Simulation {
   readonly storage?: () => Storage
   /** A fresh queue of another engine for each run. Default: the storage's own. */
   readonly queue?: () => Queue
-  /** Puts itself around a fresh storage, to see whether a broken one is caught. */
+  /** Wraps a fresh storage, to see whether a broken storage is caught. */
   readonly around?: (storage: Storage) => Storage
 }
 
@@ -178,7 +178,7 @@ function startUntilUp(process: SimulatedProcess, world: World): void {
   })
 }
 
-/** In each workspace an endpoint that wants everything: one steady, one with a long chain, one limited, and all in the first. */
+/** In each workspace an endpoint that wants everything: steady, with a long chain of tries, or limited; the first workspace has all three. */
 async function makeEndpoints(storage: Storage, dice: Random): Promise<History['endpoints']> {
   const posthorn = makePosthorn(portablePlatform)({
     storage,
@@ -215,7 +215,7 @@ function planOf(endpointId: string, dice: Random, stormy: boolean): Plan {
   if (roll < good) return answer(dice.of([200, 202, 204]))
   if (roll < good + 8) return answer(dice.of(['hang', 'reset']))
   if (roll < good + 13) return answer(dice.of([429, 503]), 5 + dice.below(40))
-  // Rarely, since it ends all there is to see of an endpoint.
+  // Rarely, since after that the endpoint is of no more use.
   return answer(roll === 99 && endpointId.startsWith('flaky') && dice.below(4) === 0 ? 410 : dice.of([500, 502, 404]))
 }
 
