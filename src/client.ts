@@ -1,11 +1,11 @@
 import { queryPairs } from './core/query-pairs.ts'
 import { sliceProperty } from './core/json-slice.ts'
-import { withSentences } from './core/with-sentences.ts'
 import { type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 import { withEach } from './operations/each.ts'
 import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
+import { withSentences } from './operations/with-sentences.ts'
 import { JsonText } from './schema/json-text.ts'
 import type { ServiceFunctions } from './surface.ts'
 

@@ -22,12 +22,7 @@ interface Moment {
   readonly elapsed: number
 }
 
-/**
- * The engine's time: what `engineTime` answered last, and what has passed since then on the monotonic clock. So a wall
- * clock that is set, by a second or a day, changes no due time, lease or limit. A monotonic clock may stand still while
- * the machine is suspended: the wall clock then runs away from it, which is noticed in the same way, and the engine is
- * asked again. A fake clock needs none of this and stays as it is.
- */
+/** The engine's time. A fake clock needs no engine and stays as it is. */
 export function engineClock(clock: Clock, engineTime: () => Promise<number>, log: Logger): EngineClock {
   const elapsed = elapsedOf(clock)
   const sleeps = {
@@ -39,64 +34,86 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
   if (!clock.system) {
     return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => Promise.resolve() }
   }
-  let known: Moment | null = null
-  let warnedOfMs = 0
-  let asking: Promise<void> | null = null
+  const time = new EngineTime({ wall: () => clock.now(), elapsed, engine: engineTime }, log)
+  return { ...sleeps, system: true, now: () => time.now(), elapsed, ready: () => time.ready() }
+}
+
+interface Clocks {
+  readonly wall: () => number
+  readonly elapsed: () => number
+  readonly engine: () => Promise<number>
+}
+
+/**
+ * What the engine answered last, and what has passed since then on the monotonic clock. So a wall clock that is set, by a
+ * second or a day, changes no due time, lease or limit. A monotonic clock may stand still while the machine is suspended:
+ * the wall clock then runs away from the monotonic clock, which is noticed in the same way, and the engine is asked again.
+ */
+class EngineTime {
+  readonly #clocks: Clocks
+  readonly #log: Logger
+  #known: Moment | null = null
+  #warnedOfMs = 0
+  #asking: Promise<void> | null = null
+
+  constructor(clocks: Clocks, log: Logger) {
+    this.#clocks = clocks
+    this.#log = log
+  }
+
+  now(): number {
+    const { wall, elapsed } = this.#clocks
+    return this.#known === null ? wall() : Math.floor(this.#known.engine + elapsed() - this.#known.elapsed)
+  }
+
+  async ready(): Promise<void> {
+    if (!this.#isCurrent()) await (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
+  }
+
+  #isCurrent(): boolean {
+    const known = this.#known
+    return known !== null && this.#clocks.elapsed() - known.elapsed < refreshEveryMs && this.#steppedMs(known) === 0
+  }
 
   /** How far the wall clock was set since a moment. */
-  function steppedMs(since: Moment): number {
-    const ms = clock.now() - since.wall - (elapsed() - since.elapsed)
+  #steppedMs(since: Moment): number {
+    const { wall, elapsed } = this.#clocks
+    const ms = wall() - since.wall - (elapsed() - since.elapsed)
     return Math.abs(ms) > toleratedMs ? Math.round(ms) : 0
   }
 
-  function isCurrent(): boolean {
-    return known !== null && elapsed() - known.elapsed < refreshEveryMs && steppedMs(known) === 0
-  }
-
-  async function ask(): Promise<void> {
+  async #ask(): Promise<void> {
+    const { wall, elapsed, engine } = this.#clocks
     const before = elapsed()
     try {
-      const engine = await engineTime()
+      const told = await engine()
       const after = elapsed()
       // The engine looked at its clock some time between question and answer: half-way is off by half of that at most.
-      const fresh = { engine: Math.round(engine + (after - before) / 2), wall: clock.now(), elapsed: after }
-      warn(fresh)
-      known = fresh
+      const fresh = { engine: Math.round(told + (after - before) / 2), wall: wall(), elapsed: after }
+      this.#warn(fresh)
+      this.#known = fresh
     } catch (cause) {
-      if (known === null) throw cause
-      warn(known)
-      known = { engine: now(), wall: clock.now(), elapsed: elapsed() } // asked again in a minute
-      log.warn('the storage did not tell its time', { cause })
+      if (this.#known === null) throw cause
+      this.#warn(this.#known)
+      this.#known = { engine: this.now(), wall: wall(), elapsed: elapsed() } // the engine is asked again in a minute
+      this.#log.warn('the storage did not tell its time', { cause })
     }
   }
 
   /** One warning for a clock that was set, and one for each difference from the engine that is new. */
-  function warn({ wall, engine }: Moment): void {
+  #warn({ wall, engine }: Moment): void {
     const differenceMs = Math.round(wall - engine)
-    const stepped = known === null ? 0 : steppedMs(known)
-    const isNew = Math.abs(differenceMs) > toleratedMs && Math.abs(differenceMs - warnedOfMs) > toleratedMs
+    const stepped = this.#known === null ? 0 : this.#steppedMs(this.#known)
+    const isNew = Math.abs(differenceMs) > toleratedMs && Math.abs(differenceMs - this.#warnedOfMs) > toleratedMs
     if (stepped !== 0) {
-      log.warn('the clock of this process was set; due times follow the storage', { steppedMs: stepped, differenceMs })
+      const details = { steppedMs: stepped, differenceMs }
+      this.#log.warn('the clock of this process was set; due times follow the storage', details)
     } else if (isNew) {
-      log.warn('the clock of this process differs from that of the storage; due times follow the storage', {
+      this.#log.warn('the clock of this process differs from that of the storage; due times follow the storage', {
         differenceMs,
       })
     }
-    if (stepped !== 0 || isNew) warnedOfMs = differenceMs
-  }
-
-  function now(): number {
-    return known === null ? clock.now() : Math.floor(known.engine + elapsed() - known.elapsed)
-  }
-
-  return {
-    ...sleeps,
-    system: true,
-    now,
-    elapsed,
-    async ready() {
-      if (!isCurrent()) await (asking ??= ask().finally(() => (asking = null)))
-    },
+    if (stepped !== 0 || isNew) this.#warnedOfMs = differenceMs
   }
 }
 

@@ -1,11 +1,14 @@
+import type { Catalogue } from './contracts/catalogue.ts'
 import type { EngineClock } from './contracts/clock.ts'
 import type { HttpClient } from './contracts/http-client.ts'
 import type { Inbox } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
 import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
-import type { Awaitable, PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
+import type { Awaitable } from './contracts/awaitable.ts'
+import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
+import type { RowSecrets } from './contracts/row-secrets.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
@@ -14,10 +17,8 @@ import type { Endpoint } from './schema/endpoint.ts'
 import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
-import type { Catalogue } from './services/catalogue.ts'
-import type { RowSecrets } from './services/secrets/row-secrets.ts'
 
-/** What this process counted since its start, for the status report. */
+/** What this process has counted since the start, for the status report. */
 export interface Counters {
   inbound: number
   inboundFailed: number
@@ -53,7 +54,7 @@ export interface CompiledConfiguration {
 export interface ConfigurationCache {
   /** The configuration as last seen, if it is at hand. */
   held(workspaceId: string): CompiledConfiguration | undefined
-  /** The configuration as last seen, loaded when it is not there. Null when there is no such workspace. */
+  /** The configuration as last seen, loaded when it is not at hand. Null for an unknown workspace. */
   get(workspaceId: string): Promise<CompiledConfiguration | null>
   /** One that is at least as new as `revision`. */
   atLeast(workspaceId: string, revision: number): Promise<CompiledConfiguration | null>
@@ -64,7 +65,7 @@ export interface ConfigurationCache {
   all(): Iterable<CompiledConfiguration>
 }
 
-/** Everything that services need from outside. One per instance; `using(tx)` derives one with the bound storage. */
+/** Everything that services need from outside. An instance has a single context; `using(tx)` derives a context with the bound storage. */
 export interface Context {
   readonly storage: Storage
   readonly queue: Queue
@@ -85,7 +86,7 @@ export interface Context {
   readonly secrets: RowSecrets
   readonly settings: Settings
   readonly counters: Counters
-  /** How long this instance has been there, by the clock of its process. */
+  /** How long this instance has existed, by the clock of the process. */
   uptimeMs(): number
   /** A fresh id that sorts after all ids this instance made before. */
   newId(): string

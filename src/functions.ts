@@ -1,7 +1,7 @@
-import { withSentences } from './core/with-sentences.ts'
 import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
-import type { Operation } from './operations/operation.ts'
+import type { Operation, OperationName } from './operations/operation.ts'
+import { withSentences } from './operations/with-sentences.ts'
 import type { Event, StoredEvent } from './schema/event.ts'
 import type { Created, Services } from './services/services.ts'
 import type { ServiceFunctions } from './surface.ts'
@@ -11,20 +11,24 @@ export type Guard = <Args extends readonly unknown[], Answer>(
   call: (...args: Args) => Promise<Answer>,
 ) => (...args: Args) => Promise<Answer>
 
+/** The id of the workspace that has an id or a name. @throws PosthornError `unknown_workspace` */
+export type WorkspaceIds = (idOrName: string, operation: OperationName) => Promise<string>
+
 /** The functions of `createPosthorn`: those of the table, with the parsed `data` of events. */
-export function serviceFunctions(services: Services, guard: Guard = (call) => call): ServiceFunctions {
+export function serviceFunctions(
+  services: Services,
+  workspaceIds: WorkspaceIds,
+  guard: Guard = (call) => call,
+): ServiceFunctions {
   const functions = functionsOf((name, operation) => {
     const call = functionOf(services, name)
     const show = shownBy(operation)
-    return guard(async (...args) => show(await call(...args)))
+    if (!operation.http.includes('{P}')) return guard(async (...args) => show(await call(...args)))
+    return guard(async (workspace, ...args) => show(await call(await workspaceIds(workspace as string, name), ...args)))
   })
-  const spoken = withSentences({
-    ...functions,
-    events: {
-      ...functions.events,
-      raw: guard(async (workspace: string, id: string) => (await services.events.get(workspace, id)).data),
-    },
-  })
+  const raw = async (workspace: string, id: string): Promise<string> =>
+    (await services.events.get(await workspaceIds(workspace, 'events.get'), id)).data
+  const spoken = withSentences({ ...functions, events: { ...functions.events, raw: guard(raw) } })
   return withEach(spoken)
 }
 

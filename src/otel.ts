@@ -2,11 +2,19 @@ import type { Attributes, Context, Span, SpanContext } from '@opentelemetry/api'
 
 import type { AttemptEnd, Followed, PublishEnd, Telemetry } from './contracts/telemetry.ts'
 import { PosthornError } from './errors.ts'
+import { lazy } from './runtime/lazy.ts'
 
 export type { Telemetry } from './contracts/telemetry.ts'
 
 const name = '@opentelemetry/api'
 const scope = 'posthorn'
+
+const openTelemetryApi = lazy(() =>
+  import('@opentelemetry/api').catch((cause: unknown) => {
+    throw new PosthornError('internal', `posthorn/otel needs: npm install ${name}`, { cause })
+  }),
+)
+
 /** As the semantic conventions advise for http.client.request.duration, seconds. */
 const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
@@ -20,9 +28,7 @@ const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.
  * @throws PosthornError `internal` that names what to install where `@opentelemetry/api` is missing.
  */
 export async function openTelemetry(): Promise<Telemetry> {
-  const api = await import('@opentelemetry/api').catch((cause: unknown) => {
-    throw new PosthornError('internal', `posthorn/otel needs: npm install ${name}`, { cause })
-  })
+  const api = await openTelemetryApi()
   const tracer = api.trace.getTracer(scope)
   const meter = api.metrics.getMeter(scope)
   const requests = meter.createHistogram('http.client.request.duration', {

@@ -2,23 +2,26 @@ import { LRUCache } from 'lru-cache'
 
 import type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 import type { HashName, Platform, Proxy, SendRules } from './contracts/platform.ts'
-import type { Outbound } from './contracts/plugin.ts'
+import type { Outbound } from './contracts/request.ts'
 import { denyRules } from './core/deny-rules.ts'
 import { restOfAnswerMs } from './core/answer.ts'
 import { recordBytes, recordHeaders, recordText } from './core/capture.ts'
 import { bytesOf } from './core/encoding.ts'
 import { PosthornError } from './errors.ts'
+import { lazy } from './runtime/lazy.ts'
 
 function randomBytes(length: number): Uint8Array {
   return crypto.getRandomValues(new Uint8Array(length))
 }
+
+const sealing = lazy(() => import('./core/aes-gcm.ts'))
 
 /** Any runtime with the web's standards. Figures that those do not tell are 0. */
 export const portablePlatform: Platform = {
   http: portableClient,
   hmac,
   randomBytes,
-  cipher: async (key) => (await import('./core/aes-gcm.ts')).aesGcm(key, randomBytes),
+  cipher: async (key) => (await sealing()).aesGcm(key, randomBytes),
   vitals: () => ({
     version: globalThis.navigator?.userAgent ?? 'unknown',
     handles: 0,
@@ -162,8 +165,10 @@ async function hmac(hash: HashName, key: Uint8Array, given: Uint8Array | string)
   return new Uint8Array(await crypto.subtle.sign('HMAC', await known, data))
 }
 
-/** The web's cryptography has no MD5, which one inbound plugin offers for old senders; so it is loaded when asked for. */
+const oldHashes = lazy(() => Promise.all([import('@noble/hashes/hmac.js'), import('@noble/hashes/legacy.js')]))
+
+/** The web's cryptography has no MD5, which an inbound plugin offers for old senders. */
 async function md5Hmac(key: Uint8Array, data: Uint8Array): Promise<Uint8Array> {
-  const [{ hmac }, { md5 }] = await Promise.all([import('@noble/hashes/hmac.js'), import('@noble/hashes/legacy.js')])
+  const [{ hmac }, { md5 }] = await oldHashes()
   return hmac(md5, key, data)
 }

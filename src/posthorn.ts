@@ -4,7 +4,7 @@ import type { Clock } from './contracts/clock.ts'
 import type { Logger } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { Job } from './contracts/queue.ts'
-import type { BoundStorage, Storage } from './contracts/storage.ts'
+import type { BoundStorage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
 import { PosthornError } from './errors.ts'
@@ -17,6 +17,7 @@ import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
 import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
 import { background } from './runtime/background.ts'
+import { lazy } from './runtime/lazy.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
@@ -25,13 +26,15 @@ import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { routeTable } from './services/routes.ts'
+import { workspaceIds } from './services/workspace-ids.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
-import { wakeup } from './worker/wakeup.ts'
-import type { Movable } from './worker/worker.ts'
+import { wakeup, type Wakeup } from './worker/wakeup.ts'
+import type { Movable } from './worker/needs.ts'
 
+const memoryEngine = lazy(() => import('../adapters/memory/index.ts'))
 const operationNames = Object.keys(operations)
 
 /** Binds a platform: what is exported as `createPosthorn`. */
@@ -46,7 +49,7 @@ export function makePosthorn(
 function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = safeLogger(options.logger ?? consoleLogger())
-  const engine = options.storage ?? engineOnDemand('memory', inMemory)
+  const engine = options.storage ?? engineOnDemand('memory', async () => (await memoryEngine()).memory())
   const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
   const startedAt = clock.elapsed()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
@@ -66,7 +69,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
     if (change === 'routes' || change === 'everything') routes.forget()
   }
 
-  const counters: Counters = { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
   const ctx: Context = {
     storage,
     queue,
@@ -83,35 +85,25 @@ function assemble(platform: Platform, options: Options): Posthorn {
     secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
-    counters,
+    counters: noneCounted(),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
     enqueued(added) {
-      if (added.length === 0) return
-      const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
-      const wake = (): void => jobs.wakeIn(dueAt - clock.now(), 'added')
-      if (ownQueue) return wake()
-      later.run('handing jobs to the queue', () => queue.add(added).then(wake))
+      const hint = wakeFor(added, jobs, clock)
+      if (hint === null || ownQueue) return hint?.()
+      later.run('handing jobs to the queue', () => queue.add(added).then(hint))
     },
     emit,
   }
 
   const { services, ingest, deliver } = composeServices(ctx, operationNames)
-  const run = workerOnDemand({
-    ctx,
-    ingest,
-    deliver,
-    background: later,
-    jobs,
-    time: movable(options.clock),
-    changed,
-  })
+  const worker = { ctx, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
 
   return {
-    ...serviceFunctions(services),
+    ...serviceFunctions(services, workspaceIds(ctx)),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -120,13 +112,19 @@ function assemble(platform: Platform, options: Options): Posthorn {
     health: () => services.health(),
     on,
     using: (tx, handle) => bind(ctx, tx, handle),
-    ...run,
+    ...workerOnDemand(worker),
   }
 }
 
-async function inMemory(): Promise<Storage> {
-  const { memory } = await import('../adapters/memory/index.ts')
-  return memory()
+function noneCounted(): Counters {
+  return { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
+}
+
+/** Wakes the loop that claims when the first of these jobs falls due. Null where there is no job. */
+function wakeFor(added: readonly Job[], jobs: Wakeup, clock: Clock): (() => void) | null {
+  if (added.length === 0) return null
+  const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)
+  return () => jobs.wakeIn(dueAt - clock.now(), 'added')
 }
 
 /** The service functions over the host's transaction: nothing gathered with others, nothing cached, no job before the commit. */
@@ -151,7 +149,11 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   const { services } = composeServices(ctx, operationNames)
   const refusing = { ...services, endpoints: { ...services.endpoints, test: noRequests } }
   return {
-    ...serviceFunctions(refusing, outer.settings.requireTransaction ? insideTransaction(storage) : undefined),
+    ...serviceFunctions(
+      refusing,
+      workspaceIds(ctx),
+      outer.settings.requireTransaction ? insideTransaction(storage) : undefined,
+    ),
     committed: async () => outer.enqueued(added.splice(0)),
   }
 }

@@ -8,15 +8,10 @@ export {
   PosthornError,
 } from './errors.ts'
 export { definePlugin } from './contracts/plugin.ts'
-export type {
-  Awaitable,
-  Inbound,
-  InboundContext,
-  Outbound,
-  OutboundContext,
-  PluginKind,
-  PreparedPlugin,
-} from './contracts/plugin.ts'
+export type { Awaitable } from './contracts/awaitable.ts'
+export type { InboundContext, OutboundContext, PluginKind, PreparedPlugin } from './contracts/plugin.ts'
+export type { Inbound, Outbound } from './contracts/request.ts'
+export type { Cancelable } from './contracts/cancelable.ts'
 export type { Clock } from './contracts/clock.ts'
 export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 export type { KeyProvider } from './contracts/key-provider.ts'

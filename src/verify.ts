@@ -6,7 +6,7 @@ import { freshness, unixSeconds } from './core/freshness.ts'
 import { standardContent, webhookxContent } from './core/signed-content.ts'
 import { standardKey, standardSignatures } from './core/standard-keys.ts'
 
-// For the receiver of webhooks: one function, web standards only, nothing else of Posthorn.
+// For receivers of webhooks: a function that needs web standards only, and nothing else of Posthorn.
 
 /** Why a request is not taken for a webhook of the sender. */
 export type VerificationCode =
@@ -115,7 +115,7 @@ interface Claim {
   isSignedBy(key: Key, body: Uint8Array): Promise<boolean>
 }
 
-/** A shorter key could be guessed, or is not the one that is meant. */
+/** A shorter key could be guessed, or is not the key that is meant. */
 const minKeyBytes = 16
 
 function invalidSecret(rule: string): WebhookVerificationError {

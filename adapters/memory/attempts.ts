@@ -10,8 +10,10 @@ import type {
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
 import { endedAttempt } from '../../src/core/attempt.ts'
-import { applyPlan, planFor } from './configuration.ts'
-import { inRange, pageOf } from './page.ts'
+import { planFor } from '../../src/core/row-plan.ts'
+import { applyPlan } from './configuration.ts'
+import { inRange } from '../../src/core/time-range.ts'
+import { pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { addAttempt, closeAttempt, evict, isSucceeded, isTimed } from './rows.ts'
 import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
@@ -166,7 +168,11 @@ function disable(state: State, room: Room, { attempt, disable, settled_at }: Set
   const kept = state.endpoints.get(attempt.endpoint_id)
   if (kept === undefined || kept.room !== room || !kept.row.enabled || kept.row.request.url !== disable?.url)
     return false
-  applyPlan(state, room, planFor(room, 'endpoints', [{ ...kept.row, enabled: false, updated_at: settled_at }], []))
+  applyPlan(
+    state,
+    room,
+    planFor(room.row.id, 'endpoints', [{ ...kept.row, enabled: false, updated_at: settled_at }], []),
+  )
   return true
 }
 

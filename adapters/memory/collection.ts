@@ -1,5 +1,6 @@
 import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
-import { applyPlan, type Kind, planFor, type Rows } from './configuration.ts'
+import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
+import { applyPlan } from './configuration.ts'
 import { isListed, pageOf } from './page.ts'
 import { type Access, type Kept, type Room, roomOf, type State } from './state.ts'
 import { sorted } from './sorted.ts'
@@ -19,7 +20,7 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
         const room = roomOf(state, workspaceId)
         if (room === undefined) return 'missing'
         if (keptIn(state).has(row.id)) return { kind: 'unique', key: { id: row.id } }
-        return applyPlan(state, room, planFor(room, kind, [row], [], bounds)) ?? 'written'
+        return applyPlan(state, room, planFor(workspaceId, kind, [row], [], bounds)) ?? 'written'
       }),
 
     get: (workspaceId, id) =>
@@ -43,14 +44,14 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
         const kept = find(state, workspaceId, row.id)
         if (kept === undefined) return 'missing'
         if (kept.revision !== from) return 'conflict'
-        return applyPlan(state, kept.room, planFor(kept.room, kind, [row], [], bounds)) ?? 'written'
+        return applyPlan(state, kept.room, planFor(workspaceId, kind, [row], [], bounds)) ?? 'written'
       }),
 
     delete: (workspaceId, id) =>
       access.write((state) => {
         const kept = find(state, workspaceId, id)
         if (kept === undefined) return false
-        applyPlan(state, kept.room, planFor(kept.room, kind, [], [id]))
+        applyPlan(state, kept.room, planFor(workspaceId, kind, [], [id]))
         return true
       }),
   }

@@ -1,19 +1,10 @@
-import type { Bounds, ConfigPlan, Route, Violation } from '../../src/contracts/storage/configuration.ts'
+import type { ConfigPlan, Route, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
-import { countsAfter, fullViolation } from '../../src/core/capacity.ts'
-import type { Endpoint } from '../../src/schema/endpoint.ts'
-import type { Plugin } from '../../src/schema/plugin.ts'
-import type { Source } from '../../src/schema/source.ts'
+import { type Surroundings, violationOf } from '../../src/core/configuration-rules.ts'
+import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
+import { keysOf, keyText } from '../../src/core/unique-keys.ts'
 import { type Access, type Kept, raise, raiseRoutes, type Room, roomOf, type State } from './state.ts'
 import { add, ascending, remove, sorted, type Sorted } from './sorted.ts'
-
-export type Kind = 'endpoints' | 'sources' | 'plugins'
-export interface Rows {
-  endpoints: Endpoint
-  sources: Source
-  plugins: Plugin
-}
-type Key = Readonly<Record<string, string>>
 
 /** What delivery and the gateway read, and the config sync. Every write of configuration ends in `applyPlan`. */
 export function memoryConfiguration(access: Access): Pick<Storage, 'configuration' | 'routes' | 'applyConfig'> {
@@ -51,130 +42,62 @@ export function memoryConfiguration(access: Access): Pick<Storage, 'configuratio
   }
 }
 
-/** A plan for one row, or one deletion. */
-export function planFor<K extends Kind>(
-  room: Room,
-  kind: K,
-  put: readonly Rows[K][],
-  removed: readonly string[],
-  bounds?: Bounds,
-): ConfigPlan {
-  const nothing = { put: [], remove: [] }
-  return {
-    workspaceId: room.row.id,
-    endpoints: nothing,
-    sources: nothing,
-    plugins: nothing,
-    [kind]: { put, remove: removed },
-    bounds,
-  }
-}
-
 /** Writes a plan, unless a rule would be broken once all of it was written: then nothing is. */
 export function applyPlan(state: State, room: Room, plan: ConfigPlan): Violation | null {
-  const gone = { endpoints: new Set(plan.endpoints.remove), sources: new Set(plan.sources.remove) }
-  const orphans = [...ascending(gone.endpoints.size + gone.sources.size > 0 ? room.plugins : sorted())].flatMap(
-    ([, id]) => {
-      const { endpoint_id, source_id } = state.plugins.get(id)!.row
-      return gone.endpoints.has(endpoint_id ?? '') || gone.sources.has(source_id ?? '') ? [id] : []
-    },
-  )
-  const removed = { ...plan, plugins: { ...plan.plugins, remove: [...plan.plugins.remove, ...orphans] } }
-
-  const violation =
-    uniqueViolation(state, room, removed, 'endpoints') ??
-    uniqueViolation(state, room, removed, 'sources') ??
-    ownerViolation(state, room, removed) ??
-    uniqueViolation(state, room, removed, 'plugins')
+  const orphans = orphansOf(state, room, plan)
+  const violation = violationOf(plan, surroundings(state, room, orphans))
   if (violation !== null) return violation
-  const before = {
-    endpoints: room.endpoints.size,
-    sources: room.sources.size,
-    plugins: room.plugins.size,
-    patterns: room.patterns,
-  }
-  const after = countsAfter(plan, {
-    counts: before,
-    has: (kind, id) => state[kind].get(id)?.room === room,
-    patternsOf: (id) => patternsOf(state, room, id),
-    orphans,
-  })
-  const full = fullViolation(plan, before, after)
-  if (full !== null) return full
 
   const revision = raise(state, room)
-  for (const kind of ['endpoints', 'sources', 'plugins'] as const) {
-    for (const id of removed[kind].remove) forget(state, room, kind, id)
+  for (const kind of kinds) {
+    for (const id of plan[kind].remove) forget(state, room, kind, id)
+    if (kind === 'plugins') for (const id of orphans) forget(state, room, kind, id)
     // What is replaced lets go of its keys first, so that two rows may swap them.
-    for (const row of removed[kind].put) forget(state, room, kind, row.id)
-    for (const row of removed[kind].put) keep(state, room, kind, row, revision)
+    for (const row of plan[kind].put) forget(state, room, kind, row.id)
+    for (const row of plan[kind].put) keep(state, room, kind, row, revision)
   }
   return null
 }
 
-/** The first key of the rows to be put that would then be held twice. */
-function uniqueViolation(state: State, room: Room, plan: ConfigPlan, kind: Kind): Violation | null {
-  const kept: ReadonlyMap<string, Kept<unknown>> = state[kind]
-  const letGo = new Set(plan[kind].remove)
-  for (const row of plan[kind].put) letGo.add(row.id)
-  const claimed = new Set<string>()
-  for (const row of plan[kind].put) {
-    const there = kept.get(row.id)
-    if (there !== undefined && there.room !== room) return { kind: 'unique', key: { id: row.id } }
-    for (const key of keysOf(room, kind, row)) {
-      const text = keyText(kind, key)
-      const holder = state.holders.get(text)
-      const taken = holder !== undefined && !(letGo.has(holder) && kept.get(holder)!.room === room)
-      if (taken || claimed.has(text)) return { kind: 'unique', key }
-      claimed.add(text)
-    }
-  }
-  return null
+/** Ids of plugins whose owners a plan removes. */
+function orphansOf(state: State, room: Room, plan: ConfigPlan): ReadonlySet<string> {
+  const gone = { endpoints: new Set(plan.endpoints.remove), sources: new Set(plan.sources.remove) }
+  const plugins = gone.endpoints.size + gone.sources.size > 0 ? room.plugins : sorted()
+  const orphans = [...ascending(plugins)].filter(([, id]) => {
+    const { endpoint_id, source_id } = state.plugins.get(id)!.row // a workspace lists only rows that are there
+    return gone.endpoints.has(endpoint_id ?? '') || gone.sources.has(source_id ?? '')
+  })
+  return new Set(orphans.map(([, id]) => id))
 }
 
-/** The first plugin to be put whose owner would then not be in the workspace. */
-function ownerViolation(state: State, room: Room, plan: ConfigPlan): Violation | null {
-  const stands = (kind: 'endpoints' | 'sources', id: string) =>
-    plan[kind].put.some((row) => row.id === id) ||
-    (state[kind].get(id)?.room === room && !plan[kind].remove.includes(id))
-  for (const { endpoint_id, source_id } of plan.plugins.put) {
-    if (endpoint_id !== null && !stands('endpoints', endpoint_id)) {
-      return { kind: 'foreign_key', key: { endpoint_id }, references: 'endpoints' }
-    }
-    if (source_id !== null && !stands('sources', source_id)) {
-      return { kind: 'foreign_key', key: { source_id }, references: 'sources' }
-    }
+function surroundings(state: State, room: Room, orphans: ReadonlySet<string>): Surroundings {
+  const roomAround = (kind: Kind, id: string): Room | undefined => state[kind].get(id)?.room
+  return {
+    rowOf(kind, id) {
+      const around = roomAround(kind, id)
+      return around === undefined ? 'none' : around === room ? 'this' : 'other'
+    },
+    holderOf(kind, key) {
+      const holder = state.holders.get(keyText(kind, key))
+      return holder === undefined || roomAround(kind, holder) === room ? holder : null
+    },
+    orphans,
+    counts: {
+      endpoints: room.endpoints.size,
+      sources: room.sources.size,
+      plugins: room.plugins.size,
+      patterns: room.patterns,
+    },
+    patternsOf: (id) => patternsOf(state, room, id),
   }
-  return null
 }
 
-/** The unique keys that a row of the plan's kind holds, as messages show them. */
-function keysOf(room: Room, kind: Kind, row: Endpoint | Source | Plugin): Key[] {
-  if (kind === 'plugins') {
-    const { name, endpoint_id, source_id } = row as Plugin // the kind says so
-    return [
-      ...(endpoint_id === null ? [] : [{ endpoint_id, name }]),
-      ...(source_id === null ? [] : [{ source_id, name }]),
-    ]
-  }
-  const keys: Key[] = row.name === null ? [] : [{ ws_id: room.row.id, name: row.name }]
-  if (kind === 'sources' && row.enabled) {
-    const { path, methods } = (row as Source).config.http // the kind says so
-    for (const method of new Set(methods)) keys.push({ method, path })
-  }
-  return keys
-}
-
-function keyText(kind: Kind, key: Key): string {
-  return JSON.stringify([kind, key])
-}
-
-function keep(state: State, room: Room, kind: Kind, row: Endpoint | Source | Plugin, revision: number): void {
+function keep(state: State, room: Room, kind: Kind, row: Rows[Kind], revision: number): void {
   const kept = state[kind] as Map<string, Kept<unknown>> // rows of a plan are of the kind they stand under
   kept.set(row.id, { room, row: structuredClone(row), revision })
   if (kind === 'endpoints') room.patterns += patternsOf(state, room, row.id)
   add(room[kind], [0, row.id])
-  for (const key of keysOf(room, kind, row)) state.holders.set(keyText(kind, key), row.id)
+  for (const key of keysOf(room.row.id, kind, row)) state.holders.set(keyText(kind, key), row.id)
   if (kind === 'sources' && row.enabled) raiseRoutes(state)
 }
 
@@ -182,7 +105,7 @@ function keep(state: State, room: Room, kind: Kind, row: Endpoint | Source | Plu
 export function forget(state: State, room: Room, kind: Kind, id: string): void {
   const there = state[kind].get(id)
   if (there === undefined || there.room !== room) return
-  for (const key of keysOf(room, kind, there.row)) state.holders.delete(keyText(kind, key))
+  for (const key of keysOf(room.row.id, kind, there.row)) state.holders.delete(keyText(kind, key))
   if (kind === 'endpoints') room.patterns -= patternsOf(state, room, id)
   state[kind].delete(id)
   remove(room[kind], [0, id])

@@ -1,6 +1,7 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
-import { inRange, pageOf } from './page.ts'
+import { inRange } from '../../src/core/time-range.ts'
+import { pageOf } from './page.ts'
 import { addEvent, evict, isTimed } from './rows.ts'
 import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
 import { noTime, type Sorted, sorted } from './sorted.ts'

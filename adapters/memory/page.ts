@@ -1,4 +1,5 @@
-import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage/list.ts'
+import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
+import { inRange } from '../../src/core/time-range.ts'
 import { ascending, descending, type Sorted } from './sorted.ts'
 
 type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'>
@@ -64,19 +65,6 @@ function count(walk: Generator<unknown, void>): number {
   let total = 0
   while (!walk.next().done) total++
   return total
-}
-
-/** Whether a time lies in the range; a missing range holds all, and null lies in none. */
-export function inRange(time: number | null, range: TimeRange | undefined): boolean {
-  if (range === undefined) return true
-  if (time === null) return false
-  return (
-    (range.eq === undefined || time === range.eq) &&
-    (range.gt === undefined || time > range.gt) &&
-    (range.gte === undefined || time >= range.gte) &&
-    (range.lt === undefined || time < range.lt) &&
-    (range.lte === undefined || time <= range.lte)
-  )
 }
 
 /** Whether the row has this name, time and metadata, as far as the query asks. */

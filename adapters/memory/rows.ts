@@ -1,5 +1,6 @@
 import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { NewAttempt, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
+import { openAttempt } from '../../src/core/attempt.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'
@@ -31,27 +32,8 @@ export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enq
 }
 
 function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
-  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
-  state.attempts.set(id, {
-    of,
-    attempt: {
-      id,
-      event_id,
-      endpoint_id,
-      attempt_number,
-      scheduled_at,
-      trigger_mode,
-      created_at,
-      status: 'OPEN',
-      attempted_at: null,
-      exhausted: false,
-      error_code: null,
-      error_message: null,
-      request: null,
-      response: null,
-      updated_at: created_at,
-    },
-  })
+  const { id, endpoint_id, scheduled_at } = attempt
+  state.attempts.set(id, { of, attempt: openAttempt(attempt) })
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])

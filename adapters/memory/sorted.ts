@@ -37,7 +37,7 @@ export function add(list: Sorted, [at, id]: Position): void {
   const last = chunks.length - 1
   const end = chunks[last]
   if (end === undefined) {
-    list.chunks = [{ ats: [at], ids: [id] }] // of just this size: most lists of an event's attempts have one
+    list.chunks = [{ ats: [at], ids: [id] }] // of just this size: most events have a single attempt
     list.size = 1
     return
   }
@@ -57,20 +57,20 @@ export function add(list: Sorted, [at, id]: Position): void {
   chunk.ids.splice(index, 0, id)
   list.size++
   if (chunk.ids.length > chunkSize) {
-    // At the end the full chunk stays full and a new one begins.
+    // At the end the full chunk stays full, and a new chunk begins.
     const from = which === last && index === chunkSize ? chunkSize : chunkSize / 2
     chunks.splice(which + 1, 0, { ats: chunk.ats.splice(from), ids: chunk.ids.splice(from) })
   }
 }
 
-/** Answers whether it was there. */
+/** Answers whether the position was in the list. */
 export function remove(list: Sorted, [at, id]: Position): boolean {
   const which = chunkOf(list, at, id)
   const chunk = list.chunks[which]
   if (chunk === undefined) return false
   const index = indexIn(chunk, at, id)
   if (!isAt(chunk, index, at, id)) return false
-  // Mostly the first one goes.
+  // Mostly the first position is removed.
   if (index === 0) {
     chunk.ats.shift()
     chunk.ids.shift()
@@ -125,7 +125,7 @@ export function* descending(list: Sorted, before: Position | null = null): Gener
   }
 }
 
-/** The first chunk whose last position is not before this one; the number of chunks when there is none. */
+/** The first chunk whose last position is not before this position; the number of chunks when every chunk ends before. */
 function chunkOf({ chunks }: Sorted, at: number, id: string): number {
   let low = 0
   let high = chunks.length
@@ -138,7 +138,7 @@ function chunkOf({ chunks }: Sorted, at: number, id: string): number {
   return low
 }
 
-/** The first index whose position is not before this one. */
+/** The first index whose position is not before this position. */
 function indexIn(chunk: Chunk, at: number, id: string): number {
   let low = 0
   let high = chunk.ids.length
@@ -151,10 +151,10 @@ function indexIn(chunk: Chunk, at: number, id: string): number {
 }
 
 function positionIn({ ats, ids }: Chunk, index: number): Position {
-  return [ats[index]!, ids[index]!] // its callers keep within the bounds
+  return [ats[index]!, ids[index]!] // callers pass an index of the chunk
 }
 
-/** Whether the position at the index, which is there, comes before this one. */
+/** Whether the position at an index of the chunk comes before this position. */
 function isBefore({ ats, ids }: Chunk, index: number, at: number, id: string): boolean {
   return ats[index]! < at || (ats[index] === at && ids[index]! < id)
 }

@@ -9,12 +9,12 @@ import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { sorted, type Sorted } from './sorted.ts'
 
-/** A workspace and the ids of all that is in it, in order. After its deletion `alive` is false, until it is purged. */
+/** A workspace with the ids of its rows, in order. After the deletion `alive` is false, until the workspace is purged. */
 export interface Room {
   row: Workspace
   /** The revision at which `row` was last written. */
   rowRevision: number
-  /** The revision of the workspace: that of the last write to it or to its configuration. */
+  /** The revision of the workspace: raised by each write to the workspace or to its configuration. */
   revision: number
   alive: boolean
   readonly endpoints: Sorted
@@ -27,7 +27,7 @@ export interface Room {
   readonly eventOfUniqueId: Map<string, string>
 }
 
-/** A configuration row where it is kept. */
+/** A stored configuration row. */
 export interface Kept<Row> {
   readonly room: Room
   readonly row: Row
@@ -40,7 +40,7 @@ export interface KeptEvent {
   readonly trace: string | undefined
   readonly token: string | undefined
   readonly attempts: Sorted
-  /** How many of its attempts are open. */
+  /** How many attempts of the event are open. */
   open: number
 }
 
@@ -50,7 +50,7 @@ export interface KeptAttempt {
   attempt: StoredAttempt
 }
 
-/** A job. With a token it was taken, and is held while it is in `held`; a lapsed hold waits, its token good until the next take. */
+/** A job. A job with a token was taken. It is held while it is in `held`; after that it waits, and the token is good until the next take. */
 export interface KeptJob {
   readonly job: Job
   token: string | null
@@ -79,7 +79,7 @@ export interface QueueState {
   readonly groups: Map<string, Group>
   /** Lines by workspace. A line has at least one group. */
   readonly lines: Map<string, Line>
-  /** The workspaces of `lines` by the time of their next turn, or an earlier one. */
+  /** The workspaces of `lines` by the time of their next turn, or by an earlier time. */
   readonly turns: Sorted
   /** When each workspace was last served, the earliest first; forgotten after an hour. */
   readonly served: Map<string, number>
@@ -100,7 +100,7 @@ export interface KeptMessage {
 
 export interface InboxState {
   readonly messages: Map<string, KeptMessage>
-  /** Messages that wait, by workspace. A line has at least one. */
+  /** Waiting messages by workspace. A line is never empty. */
   readonly lines: Map<string, Sorted>
   /** The workspaces that have a line. */
   readonly workspaces: Sorted
@@ -116,7 +116,7 @@ export interface Tally {
   failed: number
 }
 
-/** What a write leaves to be told once it stands. */
+/** What is announced once a write stands. */
 export interface News {
   readonly changes: Change[]
   jobs: boolean
@@ -150,7 +150,7 @@ export interface State {
   readonly condemned: Room[]
   /** Per minute, outcomes by endpoint. */
   readonly tallies: Map<number, Map<string, Tally>>
-  /** The period of each kind of work that was last taken, by its start. */
+  /** For each kind of work the start of the period that was taken last. */
   readonly turns: Map<string, number>
   readonly queue: QueueState
   readonly inbox: InboxState
@@ -221,7 +221,7 @@ export function uniqueIdKey(workspaceId: string, uniqueId: string): string {
   return JSON.stringify([workspaceId, uniqueId])
 }
 
-/** The workspace, unless there is none or it was deleted. */
+/** The workspace; undefined when it is unknown or was deleted. */
 export function roomOf(state: State, workspaceId: string): Room | undefined {
   return state.rooms.get(workspaceId)
 }

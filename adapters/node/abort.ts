@@ -1,4 +1,4 @@
-import type { Cancelable } from '../../src/core/cancellation.ts'
+import type { Cancelable } from '../../src/contracts/cancelable.ts'
 
 /** Those who follow a signal that many requests may share: it has one listener for all, and none when nobody follows. */
 interface Followers {

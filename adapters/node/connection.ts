@@ -21,7 +21,7 @@ export interface Call {
 
 /** What hears of an answer. Nothing is said after the end or an error, nor once the line was cut. */
 export interface Listener {
-  /** Informational answers may come before the one that counts. Names and values in turn, bytes read as latin1. */
+  /** Informational answers may come before the final answer. Names and values in turn, bytes read as latin1. */
   onHeaders(status: number, rawHeaders: readonly string[], statusText: string): void
   onData(chunk: Buffer): void
   /**
@@ -37,19 +37,19 @@ export interface Listener {
 
 /** A call under way. */
 export interface Line {
-  /** How far its connection is: `handshaking` for TLS. */
+  /** How far the connection of the call is: `handshaking` for TLS. */
   state(): 'connecting' | 'handshaking' | 'connected'
-  /** Whether it went out on a kept connection, on which no byte has come since. */
+  /** Whether the call went out on a reused connection on which no byte has come since. */
   isStale(): boolean
-  /** Ends the call and closes its connection. */
+  /** Ends the call and closes the connection. */
   cut(): void
 }
 
-/** A way to speak HTTP/1.1 over kept connections, at most one call on each at a time. One that is idle for 4 s is closed. */
+/** A way to speak HTTP/1.1 over connections that stay open, with a single call on each at a time. Idle connections are closed after 4 s. */
 export interface Connections {
-  /** Sends on the connection that was used last, else on a new one. @throws for a header that cannot be sent. */
+  /** Sends on the connection that was used last, else on a new connection. @throws for a header that cannot be sent. */
   send(call: Call, listener: Listener): Line
-  /** Closes idle connections: those to one origin, or all. */
+  /** Closes the idle connections to an origin, or all idle connections. */
   dropIdle(origin?: string): void
 }
 

@@ -1,5 +1,6 @@
 import type { SendRules } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
+import { defaultTimeoutMs } from '../../src/schema/endpoint.ts'
 import { cancelableBy } from './abort.ts'
 import { type GuardedOptions, guarded } from './http-client.ts'
 
@@ -21,7 +22,7 @@ export interface GuardedFetchOptions extends Partial<SendRules>, Pick<GuardedOpt
 export function createGuardedFetch(
   options: GuardedFetchOptions = {},
 ): (input: string | URL | Request, init?: RequestInit) => Promise<Response> {
-  const { deny = ['@default'], allow = [], timeoutMs = 10_000, maxBytes = 1024 * 1024, ...rest } = options
+  const { deny = ['@default'], allow = [], timeoutMs = defaultTimeoutMs, maxBytes = 1024 * 1024, ...rest } = options
   const client = guarded({ deny, allow, ...rest })
 
   return async (input, init) => {

@@ -2,12 +2,10 @@ import { LRUCache } from 'lru-cache'
 
 import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
-import type { Outbound } from '../../src/contracts/plugin.ts'
+import type { Outbound } from '../../src/contracts/request.ts'
 import { denyRules } from '../../src/core/deny-rules.ts'
 import { restOfAnswerMs } from '../../src/core/answer.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
-import type { Cancelable } from '../../src/core/cancellation.ts'
-import { sendsWithoutSignal } from '../../src/core/sender.ts'
 import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'
 import { type RequestEnd, type OutgoingRequest, type Means, sendRequest } from './request.ts'
@@ -92,11 +90,8 @@ export function guardedClient(
 ): HttpClient & { readonly connections: number } {
   const client = guarded(options, load)
 
-  function send(
-    { url, method, headers, body }: Outbound,
-    { timeoutMs, captureBytes, workspaceId }: Omit<SendOptions, 'signal'>,
-    until: Cancelable,
-  ): Promise<Reply> {
+  function send({ url, method, headers, body }: Outbound, options: SendOptions): Promise<Reply> {
+    const { timeoutMs, captureBytes, workspaceId } = options
     const ending = client.request(url, {
       method,
       headers,
@@ -104,14 +99,14 @@ export function guardedClient(
       timeoutMs,
       workspace: workspaceId ?? null,
       restMs: restOfAnswerMs,
-      until,
+      until: options.cancellation ?? cancelableBy(options.signal),
       maxBytes: captureBytes,
     })
     return ending.then((known) => (known.kind === 'response' ? replyOf(known, captureBytes) : known))
   }
 
-  const contracted = {
-    send: (request: Outbound, options: SendOptions) => send(request, options, cancelableBy(options.signal)),
+  return {
+    send,
     async close() {
       client.close()
     },
@@ -119,7 +114,6 @@ export function guardedClient(
       return client.connections
     },
   }
-  return sendsWithoutSignal(contracted, send)
 }
 
 function replyOf({ status, rawHeaders, body, ended }: RequestEnd & { kind: 'response' }, maxBytes: number): Reply {

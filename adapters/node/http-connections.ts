@@ -88,9 +88,6 @@ export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionO
 
   function request({ target, timeoutMs, method, headers, body }: Call): http.ClientRequest {
     const { secure: isSecure, host, port, path, servername } = target
-    const framed: Record<string, string | number> = {}
-    for (let i = 0; i + 1 < headers.length; i += 2) framed[headers[i]!] = headers[i + 1]! // the condition says so
-    if (body !== null) framed['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length
     const dial: https.RequestOptions & Dial = {
       target,
       timeoutMs,
@@ -98,51 +95,13 @@ export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionO
       host,
       port,
       path,
-      headers: framed,
+      headers: framed(headers, body),
       // Of the status text, names and values. Node's parser bounds a chunk extension by the same figure.
       maxHeaderSize: maxFramingBytes,
       lookup,
       agent: isSecure ? secure : plain,
     }
     return isSecure ? https.request({ ...dial, servername }) : http.request(dial)
-  }
-
-  function listen(sent: http.ClientRequest, listener: Listener): void {
-    let answer: http.IncomingMessage | undefined
-    let isOver = false
-
-    function fail(cause: Error): void {
-      if (!isOver) listener.onError(cause)
-      isOver = true
-    }
-    function broken(): void {
-      // What came along with the fault was parsed, and waits to be read.
-      for (let chunk = answer?.read(); !isOver && chunk instanceof Buffer; chunk = answer?.read())
-        listener.onData(chunk)
-      fail(new Error('the answer broke off'))
-    }
-
-    sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken()))
-    sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, [], ''))
-    // We never ask for it; without a listener the request would wait for nothing.
-    sent.on('upgrade', ({ statusCode = 0, rawHeaders, statusMessage = '' }, socket) => {
-      isOver = true
-      listener.onHeaders(statusCode, rawHeaders, statusMessage)
-      listener.onEnd(null)
-      socket.destroy()
-    })
-    sent.on('response', (message) => {
-      answer = message
-      listener.onHeaders(message.statusCode ?? 0, message.rawHeaders, message.statusMessage ?? '')
-      listener.onAwait(null)
-      message.on('data', (chunk: Buffer) => listener.onData(chunk))
-      message.on('end', () => {
-        isOver = true
-        listener.onEnd(null)
-      })
-      message.on('error', broken)
-      message.on('close', broken)
-    })
   }
 
   return {
@@ -168,4 +127,50 @@ export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionO
       for (const socket of dropped) socket.destroy()
     },
   }
+}
+
+/** The headers of a call, with the length of its body. */
+function framed(headers: Call['headers'], body: Call['body']): Record<string, string | number> {
+  const all: Record<string, string | number> = {}
+  for (let i = 0; i + 1 < headers.length; i += 2) all[headers[i]!] = headers[i + 1]! // the condition says so
+  if (body !== null) all['content-length'] = typeof body === 'string' ? Buffer.byteLength(body) : body.length
+  return all
+}
+
+/** Hands what comes of a request to its listener. */
+function listen(sent: http.ClientRequest, listener: Listener): void {
+  let answer: http.IncomingMessage | undefined
+  let isOver = false
+
+  function fail(cause: Error): void {
+    if (!isOver) listener.onError(cause)
+    isOver = true
+  }
+  function broken(): void {
+    // What came along with the fault was parsed, and waits to be read.
+    for (let chunk = answer?.read(); !isOver && chunk instanceof Buffer; chunk = answer?.read()) listener.onData(chunk)
+    fail(new Error('the answer broke off'))
+  }
+
+  sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken()))
+  sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, [], ''))
+  // We never ask for it; without a listener the request would wait for nothing.
+  sent.on('upgrade', ({ statusCode = 0, rawHeaders, statusMessage = '' }, socket) => {
+    isOver = true
+    listener.onHeaders(statusCode, rawHeaders, statusMessage)
+    listener.onEnd(null)
+    socket.destroy()
+  })
+  sent.on('response', (message) => {
+    answer = message
+    listener.onHeaders(message.statusCode ?? 0, message.rawHeaders, message.statusMessage ?? '')
+    listener.onAwait(null)
+    message.on('data', (chunk: Buffer) => listener.onData(chunk))
+    message.on('end', () => {
+      isOver = true
+      listener.onEnd(null)
+    })
+    message.on('error', broken)
+    message.on('close', broken)
+  })
 }

@@ -1,10 +1,13 @@
 import { randomBytes } from 'node:crypto'
 
 import type { Platform } from '../../src/contracts/platform.ts'
+import { lazy } from '../../src/runtime/lazy.ts'
 import { hmac } from './hmac.ts'
 import { guardedClient } from './http-client.ts'
 import { startThread } from './threads.ts'
 import { countCollections, vitals } from './vitals.ts'
+
+const sealing = lazy(() => import('../../src/core/aes-gcm.ts'))
 
 /** Node, Deno and Bun. */
 export const nodePlatform: Platform = {
@@ -14,7 +17,7 @@ export const nodePlatform: Platform = {
   },
   hmac,
   randomBytes: (length) => randomBytes(length),
-  cipher: async (key) => (await import('../../src/core/aes-gcm.ts')).aesGcm(key, randomBytes),
+  cipher: async (key) => (await sealing()).aesGcm(key, randomBytes),
   vitals,
   production: () => process.env['NODE_ENV'] === 'production',
   batches: true,

@@ -1,4 +1,5 @@
-import type { Cancelable } from '../../src/core/cancellation.ts'
+import type { Cancelable } from '../../src/contracts/cancelable.ts'
+import { isFramingHeader } from '../../src/schema/framing-headers.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
@@ -11,9 +12,9 @@ export interface OutgoingRequest {
   readonly body: string | Uint8Array | null
   /** Over lookup, connection, request and answer. For the host itself it also counts the line for a connection. */
   readonly timeoutMs: number
-  /** Whose request it is; null for one of the host itself. */
+  /** Whose request it is; null for a request of the host. */
   readonly workspace: string | null
-  /** Over the rest of the answer, once its status has arrived. */
+  /** Over the rest of the answer, after the status. */
   readonly restMs: number
   readonly until: Cancelable
   /** Reading stops when this many bytes of the body have come. */
@@ -45,18 +46,7 @@ export type RequestEnd =
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
   | { readonly kind: 'aborted' }
 
-const unsettable = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-])
-/** A kept connection that the receiver closed. */
+/** Error codes of a reused connection that the receiver closed. */
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
@@ -66,7 +56,7 @@ const chunkFrameBytes = 20
 const mostInLineMs = 1000
 const empty = Buffer.alloc(0)
 
-/** One request and its answer over a connection. It never throws; once a status has arrived, the ending is a response. */
+/** Sends a request over a connection. Never throws; once a status has arrived, the ending is a response. */
 export function sendRequest(means: Means, target: Target, wanted: OutgoingRequest): Promise<RequestEnd> {
   return new Promise((settle) => {
     if (wanted.until.canceled) settle({ kind: 'aborted' })
@@ -168,10 +158,10 @@ class RequestUnderWay implements Listener {
     if (this.#status !== 0) return this.#end(this.#response({ whole: false, ended: false }))
     const code = failureCode(cause)
     if (code === 'EDENIED') return this.#end({ kind: 'denied', message: failureMessage(cause) })
-    // The receiver closed a kept connection just when we used it. Whether it read anything cannot be known.
+    // The receiver closed a reused connection at the moment of use. Whether the receiver read anything cannot be known.
     if (!this.#hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
       this.#hasRetried = true
-      this.#means.connections.dropIdle(this.#call.target.origin) // they are as old: the next connection is a new one
+      this.#means.connections.dropIdle(this.#call.target.origin) // other idle connections are as old: the next connection is new
       return this.#send()
     }
     this.#end(failed(cause, line.state() !== 'connected'))
@@ -258,7 +248,7 @@ function framed(headers: Readonly<Record<string, string>>): string[] {
   const framed: string[] = []
   for (const given in headers) {
     const name = given.toLowerCase()
-    if (!unsettable.has(name) && !name.startsWith('proxy-')) framed.push(name, headers[given]!) // its own key
+    if (!isFramingHeader(name)) framed.push(name, headers[given]!) // its own key
   }
   return framed
 }

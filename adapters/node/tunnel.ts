@@ -46,62 +46,76 @@ export function proxyTunnel({
   const credentials = `${decodeURIComponent(url.username)}:${decodeURIComponent(url.password)}`
   const authorization = credentials === ':' ? {} : { 'proxy-authorization': `Basic ${btoa(credentials)}` }
 
+  const dial: ProxyDial = { connect, secure, url, authorization }
+
+  /** The address of a target that the rules let pass; its name where there is no rule. */
   async function addressOf(host: string): Promise<string> {
     if (isIP(host) !== 0 || judge.permitsAll) return host
     const [found] = await permittedAddresses(host, resolve, judge)
     return found!.address // at least one
   }
 
-  function open(address: string, { target, timeoutMs }: Pick<Call, 'target' | 'timeoutMs'>): Promise<Duplex> {
-    const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${target.port}`
-    return new Promise((settle, reject) => {
-      const request = connect({
-        ...secure,
-        host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
-        port: url.port === '' ? undefined : Number(url.port),
-        method: 'CONNECT',
-        path: authority,
-        headers: { host: authority, ...authorization },
-        agent: false,
-        timeout: timeoutMs,
-      })
-      request.once('connect', (answer, socket) => {
-        if (answer.statusCode === 200) {
-          socket.setTimeout(0)
-          settle(socket)
-          return
-        }
-        socket.destroy()
-        reject(new Failure('EPROXY', `the proxy refused the connection with status ${answer.statusCode}`))
-      })
-      request.once('timeout', () => request.destroy(new Failure('ETIMEDOUT', 'the proxy did not answer in time')))
-      request.once('response', (answer) => {
-        answer.destroy()
-        reject(new Failure('EPROXY', `the proxy refused the connection with status ${answer.statusCode}`))
-      })
-      request.once('error', reject)
-      request.end()
-    })
+  async function open(call: Pick<Call, 'target' | 'timeoutMs'>): Promise<Duplex> {
+    const { target, timeoutMs } = call
+    const socket = await connectThrough(dial, await addressOf(target.host), call)
+    if (!target.secure) return socket
+    const { servername } = target
+    const over = tls.connect({ ...tlsOptions, socket, servername, host: target.host, minVersion: 'TLSv1.2' })
+    await handshake(over, timeoutMs)
+    return over
   }
 
-  return (dial, done) => {
-    const { target } = dial
-    addressOf(target.host)
-      .then((address) => open(address, dial))
-      .then(async (socket) => {
-        if (target.secure) {
-          const { servername } = target
-          const over = tls.connect({ ...tlsOptions, socket, servername, host: target.host, minVersion: 'TLSv1.2' })
-          await handshake(over, dial.timeoutMs)
-          return over
-        }
-        return socket
-      })
-      .then(
-        (socket) => done(null, socket),
-        (cause: Error) => done(cause, undefined as unknown as Duplex), // with an error there is no socket
-      )
+  return (call, done) => {
+    open(call).then(
+      (socket) => done(null, socket),
+      (cause: Error) => done(cause, undefined as unknown as Duplex), // with an error there is no socket
+    )
   }
+}
+
+/** How the proxy is reached. */
+interface ProxyDial {
+  readonly connect: typeof http.request
+  readonly secure: tls.ConnectionOptions
+  readonly url: URL
+  readonly authorization: Readonly<Record<string, string>>
+}
+
+/** Asks the proxy for a connection to an address. */
+function connectThrough(
+  { connect, secure, url, authorization }: ProxyDial,
+  address: string,
+  { target, timeoutMs }: Pick<Call, 'target' | 'timeoutMs'>,
+): Promise<Duplex> {
+  const authority = `${isIP(address) === 6 ? `[${address}]` : address}:${target.port}`
+  return new Promise((settle, reject) => {
+    const request = connect({
+      ...secure,
+      host: url.hostname.replace(/^\[(.*)\]$/, '$1'),
+      port: url.port === '' ? undefined : Number(url.port),
+      method: 'CONNECT',
+      path: authority,
+      headers: { host: authority, ...authorization },
+      agent: false,
+      timeout: timeoutMs,
+    })
+    request.once('connect', (answer, socket) => {
+      if (answer.statusCode === 200) {
+        socket.setTimeout(0)
+        settle(socket)
+        return
+      }
+      socket.destroy()
+      reject(new Failure('EPROXY', `the proxy refused the connection with status ${answer.statusCode}`))
+    })
+    request.once('timeout', () => request.destroy(new Failure('ETIMEDOUT', 'the proxy did not answer in time')))
+    request.once('response', (answer) => {
+      answer.destroy()
+      reject(new Failure('EPROXY', `the proxy refused the connection with status ${answer.statusCode}`))
+    })
+    request.once('error', reject)
+    request.end()
+  })
 }
 
 /** What TLS with the proxy goes by. Material that cannot be read is told now, not with every delivery. */

@@ -4,6 +4,7 @@ import tls from 'node:tls'
 import { LRUCache } from 'lru-cache'
 import type { Client } from 'undici'
 
+import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
 import type { Target } from './target.ts'
 import {
@@ -21,10 +22,10 @@ interface UndiciConnectionOptions extends ConnectionOptions {
   readonly onMisfit: (origin: string) => void
 }
 
-/** One for all connections: nobody reads it, and an error with a stack of its own was half the cost of giving one up. */
+/** An error for all connections: nobody reads it. Making an error with a stack was half the cost of giving a connection up. */
 const givenUp = new Error('the connection was given up')
 
-/** One connection, and the undici client that owns it: undici's own pools look for a free one among all. */
+/** A connection, and the undici client that owns the connection: undici's own pools search all connections for a free connection. */
 interface Connection extends Line {
   readonly origin: string
   isOpen(): boolean
@@ -47,7 +48,7 @@ export function undiciConnections(
   UndiciClient: typeof Client,
   { tls: tlsOptions, lookup, bounds, onMisfit }: UndiciConnectionOptions,
 ): Connections {
-  const idle = new Map<string, Connection[]>()
+  const idle = new IdleConnections(bounds)
   const sessions = new LRUCache<string, Buffer>({ max: 100 })
 
   function dial({ origin, secure, host, port, servername }: Target): net.Socket {
@@ -71,7 +72,7 @@ export function undiciConnections(
   function connect(target: Target): Connection {
     let socket: net.Socket | undefined
     let isConnected = false
-    /** What had come on the socket before the call went out; that is less than nothing on a new one. */
+    /** Bytes that had come on the socket before the call went out; -1 on a new socket. */
     let receivedBefore = -1
     let listener: Listener | null = null
     const received = (): number => (socket?.bytesRead ?? 0) - Math.max(receivedBefore, 0)
@@ -82,7 +83,7 @@ export function undiciConnections(
       keepAliveTimeout: idleMs,
       keepAliveMaxTimeout: idleMs,
       keepAliveTimeoutThreshold: 1000, // how much sooner than a receiver announces
-      // The one deadline over the whole exchange is kept elsewhere.
+      // request.ts has the deadline of the whole exchange.
       headersTimeout: 0,
       bodyTimeout: 0,
       maxHeaderSize: maxFramingBytes, // of names and values, which come with a status line and more
@@ -104,12 +105,12 @@ export function undiciConnections(
         })
         dialled.once('close', () => {
           bounds.closed(connection)
-          forget(connection)
+          idle.remove(connection)
         })
       },
     })
 
-    /** What undici calls, one for all calls of the connection: it tells the listener of the moment. */
+    /** What undici calls. The same handler serves all calls of the connection, and passes on to the listener of the call under way. */
     const handler = {
       onConnect() {},
       onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
@@ -128,7 +129,7 @@ export function undiciConnections(
         const told = listener
         listener = null
         // A receiver that has not read the whole request may never do so.
-        if (socket?.writableLength === 0) keep(connection)
+        if (socket?.writableLength === 0) idle.add(connection)
         else socket?.destroy()
         told?.onEnd(received())
       },
@@ -175,32 +176,9 @@ export function undiciConnections(
     return connection
   }
 
-  /** The open connection to the origin that was used last. */
-  function kept(origin: string): Connection | undefined {
-    const connections = idle.get(origin)
-    for (let found = connections?.pop(); found !== undefined; found = connections?.pop()) {
-      bounds.busy(found)
-      if (found.isOpen()) return found
-    }
-    return undefined
-  }
-
-  function keep(connection: Connection): void {
-    const connections = idle.get(connection.origin)
-    if (connections === undefined) idle.set(connection.origin, [connection])
-    else connections.push(connection)
-    bounds.idle(connection)
-  }
-
-  function forget(connection: Connection): void {
-    const others = idle.get(connection.origin)?.filter((other) => other !== connection) ?? []
-    if (others.length > 0) idle.set(connection.origin, others)
-    else idle.delete(connection.origin)
-  }
-
   return {
     send(call, listener) {
-      const connection = kept(call.target.origin) ?? connect(call.target)
+      const connection = idle.take(call.target.origin) ?? connect(call.target)
       try {
         connection.send(call, listener)
       } catch (cause) {
@@ -210,9 +188,46 @@ export function undiciConnections(
       return connection
     },
     dropIdle(origin) {
-      const dropped = origin === undefined ? [...idle.values()].flat() : (idle.get(origin) ?? [])
-      for (const connection of dropped) connection.destroy()
+      for (const connection of idle.of(origin)) connection.destroy()
     },
+  }
+}
+
+/** Idle connections by origin, each origin's in the order of their last use. */
+class IdleConnections {
+  readonly #bounds: Bounds
+  readonly #byOrigin = new Map<string, Connection[]>()
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds
+  }
+
+  /** The open connection to the origin that was used last. It is no longer idle. */
+  take(origin: string): Connection | undefined {
+    const connections = this.#byOrigin.get(origin)
+    for (let found = connections?.pop(); found !== undefined; found = connections?.pop()) {
+      this.#bounds.busy(found)
+      if (found.isOpen()) return found
+    }
+    return undefined
+  }
+
+  add(connection: Connection): void {
+    const connections = this.#byOrigin.get(connection.origin)
+    if (connections === undefined) this.#byOrigin.set(connection.origin, [connection])
+    else connections.push(connection)
+    this.#bounds.idle(connection)
+  }
+
+  remove(connection: Connection): void {
+    const others = this.#byOrigin.get(connection.origin)?.filter((other) => other !== connection) ?? []
+    if (others.length > 0) this.#byOrigin.set(connection.origin, others)
+    else this.#byOrigin.delete(connection.origin)
+  }
+
+  /** The idle connections to an origin, or all idle connections. */
+  of(origin: string | undefined): readonly Connection[] {
+    return origin === undefined ? [...this.#byOrigin.values()].flat() : (this.#byOrigin.get(origin) ?? [])
   }
 }
 

@@ -3,7 +3,7 @@ import type { Choice, Round } from './asked.ts'
 import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import { called } from './called.ts'
 import type { Database } from './database.ts'
-import { raw, sql } from './sql.ts'
+import { raw, sql } from '../sql/sql.ts'
 
 /**
  * Chooses jobs of one workspace, if no other one is in line: else none, and `met` is 2. That is what most claims are, and

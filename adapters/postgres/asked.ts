@@ -1,6 +1,6 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
-import type { Sql } from './sql.ts'
-import { json } from './database.ts'
+import type { Sql } from '../sql/sql.ts'
+import { json } from '../sql/values.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
 const fewestLooks = 128

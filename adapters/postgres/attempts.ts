@@ -6,13 +6,13 @@ import type {
   StoredStatus,
 } from '../../src/contracts/storage/attempts.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
-import type { Row } from './clients.ts'
-import { type Database, json, number, numberOrNull } from './database.ts'
+import { json, number, numberOrNull, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { newAttempt, openAttempts } from './open-attempts.ts'
-import { equals, pageOf, within } from './page.ts'
-import { eventOf } from './rows.ts'
+import { equals, pageOf, within } from '../sql/page.ts'
+import { eventOf } from '../sql/rows.ts'
 import { settle } from './settle.ts'
-import { all, nothing, raw, type Sql, sql } from './sql.ts'
+import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
 const attemptColumns = raw(

@@ -1,5 +1,6 @@
-import type { Database } from './database.ts'
-import { raw, sql } from './sql.ts'
+import type { Row } from '../sql/values.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
+import type { Tables } from './tables.ts'
 
 /** The tables that grow with events, each with the column that is sampled. */
 const growing = {
@@ -12,6 +13,13 @@ const growing = {
   groups: 'id',
   lines: 'workspace',
 } as const
+
+/** The part of a database that is asked. `outside`: not inside a transaction. */
+interface Asked {
+  readonly schema: string
+  readonly t: Tables
+  ask(statement: Sql, how?: { readonly outside?: boolean }): Promise<readonly Row[]>
+}
 
 /** Rows that go through this process between two looks. */
 const everyRows = 1000
@@ -27,7 +35,7 @@ const fewestPages = 24
  *
  * What it answers is to be told how many rows went through. It fails silently: all is as right without it, and slower.
  */
-export function autovacuum({ ask, schema, t }: Pick<Database, 'ask' | 'schema' | 't'>): (rows: number) => void {
+export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
   let unseen = 0
   let looking = false
 

@@ -1,7 +1,7 @@
 import type { Round } from './asked.ts'
 import { isOpen, isWaiting, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /**
  * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have one: those of a query

@@ -3,12 +3,12 @@ import { LostLeases } from '../../src/core/lost-leases.ts'
 import { mostFor } from '../../src/core/share.ts'
 import { alone } from './alone.ts'
 import { asked, type Choice, type Round } from './asked.ts'
-import type { Row } from './clients.ts'
-import { type Database, number, numberOrNull } from './database.ts'
+import { number, numberOrNull, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { inTurns } from './in-turns.ts'
 import { hintsRead, moved } from './moved.ts'
 import { giveBackLost } from './release.ts'
-import { type Sql, sql } from './sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
 
 // How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
 //

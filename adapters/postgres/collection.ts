@@ -1,9 +1,13 @@
 import type { Collection, Inserted, PluginQuery } from '../../src/contracts/storage/configuration.ts'
-import { type Database, number } from './database.ts'
-import { named, pageOf, equals } from './page.ts'
+import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { named, pageOf, equals } from '../sql/page.ts'
+import type { PlanContext } from './plan-context.ts'
+import { judgedInside } from './replace-row.ts'
+import { rowOf } from '../sql/rows.ts'
 import type { ChangeRow } from './side-by-side.ts'
-import { type Kind, planFor, rowOf, type Rows } from './rows.ts'
-import { all, raw, sql } from './sql.ts'
+import { all, raw, sql } from '../sql/sql.ts'
 
 /** Endpoints, sources or plugins. */
 export function postgresCollection<K extends Kind>(
@@ -47,12 +51,15 @@ export function postgresCollection<K extends Kind>(
         (row) => rowOf(kind, row),
       ),
 
-    update: (workspaceId, row, from, bounds) =>
-      changeRow(planFor(workspaceId, kind, [row], [], bounds), (seen) => {
+    update(workspaceId, row, from, bounds) {
+      const plan = planFor(workspaceId, kind, [row], [], bounds)
+      const refuse = (seen: PlanContext): 'missing' | 'conflict' | null => {
         const there = seen.rows[kind].get(row.id)
         if (there === undefined || !there.mine) return 'missing'
         return there.revision === from ? null : 'conflict'
-      }),
+      }
+      return changeRow(plan, refuse, judgedInside(db, plan, { kind, row, from }))
+    },
 
     async delete(workspaceId, id) {
       const answer = await changeRow(planFor(workspaceId, kind, [], [id]), (seen) =>

@@ -1,5 +1,5 @@
 import type { Round } from './asked.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /**
  * A value that is not seen when the statement is planned. Where values promise less work than is usual, PostgreSQL plans a

@@ -1,10 +1,12 @@
 import type { Configuration, Route, Stored } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
+import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import type { Source } from '../../src/schema/source.ts'
-import { type Database, number } from './database.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { change } from './plan.ts'
-import { type Kind, rowOf, type Rows, workspaceOf } from './rows.ts'
-import { sql } from './sql.ts'
+import { rowOf, workspaceOf } from '../sql/rows.ts'
+import { sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
 /** What delivery and the gateway read, and the config sync. */

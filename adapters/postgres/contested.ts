@@ -1,6 +1,6 @@
 import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { Database } from './database.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 // A host's open transaction that stored an event with a `unique_id`, or with an id of its publisher's choice, holds that key
 // until its end: PostgreSQL lets everybody wait who stores the same. So such a transaction also holds a lock that others can

@@ -1,6 +1,7 @@
-import type { PostgresClient, Row } from './clients.ts'
+import type { Row } from '../sql/values.ts'
+import type { PostgresClient } from './clients.ts'
 import { isAborted, isSerialization, lateError, mayBeSentAgain, translated } from './errors.ts'
-import { type Sql, textOf, type Value } from './sql.ts'
+import { type Sql, textOf, type Value } from '../sql/sql.ts'
 import { type Tables, tables } from './tables.ts'
 import { defaultTimeoutMs, letExit } from './timers.ts'
 import { autovacuum } from './autovacuum.ts'
@@ -146,18 +147,4 @@ function nameOf(text: string): string {
     names.set(text, name)
   }
   return name
-}
-
-/** Rows as one JSON parameter. */
-export function json(rows: unknown): string {
-  return JSON.stringify(rows)
-}
-
-/** 64-bit integers come as text, numbers or bigints, by driver; ours are below 2^53. */
-export function number(value: unknown): number {
-  return Number(value)
-}
-
-export function numberOrNull(value: unknown): number | null {
-  return value === null ? null : Number(value)
 }

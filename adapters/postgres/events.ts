@@ -1,9 +1,9 @@
 import type { Events } from '../../src/contracts/storage/events.ts'
 import type { Database } from './database.ts'
 import { ingest } from './ingest.ts'
-import { equals, pageOf, within } from './page.ts'
-import { eventColumns, eventOf } from './rows.ts'
-import { all, raw, sql } from './sql.ts'
+import { equals, pageOf, within } from '../sql/page.ts'
+import { eventColumns, eventOf } from '../sql/rows.ts'
+import { all, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
 export function postgresEvents(db: Database, notify: Notify): Events {

@@ -1,6 +1,7 @@
-import { type Database, number } from './database.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import type { Migration } from './migrations/migration.ts'
-import { sql } from './sql.ts'
+import { sql } from '../sql/sql.ts'
 
 /** A lock on a table of the schema that somebody else holds. */
 export interface Holder {

@@ -3,7 +3,7 @@ import { type Choice, type Round, servedForMs, skewMs } from './asked.ts'
 import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { called } from './called.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 const factor = raw(String(shareFactor))
 /** More lines are never looked at. It is part of the text, so that the planner sees that these are few. */

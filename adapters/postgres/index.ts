@@ -12,4 +12,4 @@ export type {
   PostgresJs,
   QueryOptions,
 } from './clients.ts'
-export type { Value } from './sql.ts'
+export type { Value } from '../sql/sql.ts'

@@ -3,13 +3,13 @@ import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage/even
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { isStorableJson } from '../../src/schema/fields.ts'
-import type { Row } from './clients.ts'
-import { type Database, json, number } from './database.ts'
+import { json, number, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
-import { eventColumns, eventOf } from './rows.ts'
+import { eventColumns, eventOf } from '../sql/rows.ts'
 import { newAttempt, openAttempts } from './open-attempts.ts'
-import { nothing, raw, sql } from './sql.ts'
+import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
 /** Stores events with their attempts and answers entry by entry. */

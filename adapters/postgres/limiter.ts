@@ -1,7 +1,8 @@
 import type { Grant, Limiter, Want } from '../../src/contracts/limiter.ts'
 import { applyRateLimit } from '../../src/core/rate-limit.ts'
-import { type Database, json, number } from './database.ts'
-import { type Sql, sql } from './sql.ts'
+import { json, number } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { type Sql, sql } from '../sql/sql.ts'
 
 /** Longer periods count as this in `applyRateLimit`. */
 const longestPeriodSeconds = 1_000_000_000

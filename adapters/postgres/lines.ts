@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 import { moving } from './moved.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 const everyMs = 60_000
 

@@ -1,8 +1,8 @@
 import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
+import { kinds } from '../../src/core/row-plan.ts'
+import { routesOf } from '../../src/core/unique-keys.ts'
 import type { Database } from './database.ts'
-import { kinds } from './rows.ts'
-import { routesOf } from './constraints.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 // A host's transaction may not meet a unique violation, for nothing can follow an error in it. Within a workspace its row
 // is the lock. Keys that rows of different workspaces compete for (ids, routes, handles) are locked until the end of the
@@ -17,10 +17,7 @@ type What = 'rows' | 'handles'
 export function lockKeysOf(plan: ConfigPlan): string[] {
   return [
     ...kinds.flatMap((kind) => plan[kind].put.map(({ id }) => `${kind} ${id}`)),
-    ...plan.sources.put
-      .filter(({ enabled }) => enabled)
-      .flatMap(routesOf)
-      .map(({ method, path }) => `${method} ${path}`),
+    ...plan.sources.put.flatMap(routesOf).map(({ method, path }) => `${method} ${path}`),
   ]
 }
 

@@ -1,7 +1,7 @@
 import type { Round } from './asked.ts'
 import { isWaiting } from './conditions.ts'
 import type { Database } from './database.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /** The most hints that one claim works in; the next one goes on. */
 const maxHints = raw('10000')

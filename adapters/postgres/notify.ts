@@ -1,8 +1,9 @@
 import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { firstRestMs, restAfter } from '../../src/core/announcement-rest.ts'
-import { type Database, json } from './database.ts'
+import { json } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { letExit } from './timers.ts'
-import { nothing, type Sql, sql } from './sql.ts'
+import { nothing, type Sql, sql } from '../sql/sql.ts'
 
 /** What processes tell each other: that jobs or messages were added, or what changed. All of it is a hint. */
 export type News = 'jobs' | 'messages' | Change

@@ -1,6 +1,6 @@
 import type { Database } from './database.ts'
 import { added } from './queue.ts'
-import { nothing, raw, type Sql, sql } from './sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** The columns of an attempt to be made, as JSON rows are read. */
 export const newAttempt = raw(`id text collate "C", event_id text collate "C", endpoint_id text collate "C",

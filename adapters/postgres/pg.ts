@@ -1,4 +1,5 @@
-import type { PgClient, PgPool, PgListener, PostgresClient, QueryOptions, Row } from './clients.ts'
+import type { Row } from '../sql/values.ts'
+import type { PgClient, PgPool, PgListener, PostgresClient, QueryOptions } from './clients.ts'
 import { lateError, sqlState } from './errors.ts'
 import { cancelPg } from './pg-cancel.ts'
 import { checkOut } from './pg-check-out.ts'

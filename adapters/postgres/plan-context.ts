@@ -1,12 +1,32 @@
 import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
-import type { Row } from './clients.ts'
-import { type Database, json, number } from './database.ts'
-import { type Key, keysOf, keyText, type PlanContext, type PlanContextRow } from './constraints.ts'
-import { type Kind, kinds } from './rows.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import type { Surroundings } from '../../src/core/configuration-rules.ts'
+import { type Kind, kinds } from '../../src/core/row-plan.ts'
+import { type Key, keysOf, keyText } from '../../src/core/unique-keys.ts'
+import { json, number, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
+
+/** What a plan is judged by, as of one moment. */
+export interface PlanContext extends Surroundings {
+  /** The workspace's revision; null when there is no such workspace. */
+  readonly revision: number | null
+  /** Rows that the plan names, by id; `mine` are those of the workspace. */
+  readonly rows: Readonly<Record<Kind, ReadonlyMap<string, PlanContextRow>>>
+}
+
+export interface PlanContextRow {
+  readonly mine: boolean
+  readonly revision: number
+  /** Event patterns of an endpoint; 0 of others. */
+  readonly patterns: number
+}
 
 /** Reads what a plan is judged by, in one statement. */
-export async function readPlanContext({ run, t }: Database, plan: ConfigPlan): Promise<PlanContext> {
+export async function readPlanContext(db: Database, plan: ConfigPlan): Promise<PlanContext> {
+  return planContextOf(await db.run(contextQuery(db, plan)))
+}
+
+function contextQuery({ t }: Database, plan: ConfigPlan): Sql {
   const { workspaceId, endpoints, sources, plugins } = plan
   const keys = kinds.flatMap((kind) =>
     plan[kind].put.flatMap((row) => keysOf(workspaceId, kind, row).map((key) => ({ kind, ...key }))),
@@ -20,7 +40,7 @@ export async function readPlanContext({ run, t }: Database, plan: ConfigPlan): P
     select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as mine, k.revision,
       ${kind === 'endpoints' ? raw('to_jsonb(k.patterns)') : raw('null::jsonb')} as key
     from ${t[kind]} k left join here on true where k.id = any(${ids[kind]}::text[])`
-  const rows = await run(sql`
+  return sql`
     with here as materialized (select * from ${t.workspaces} where id = ${workspaceId}::text),
     wanted as materialized (
       select *, to_jsonb(k) - 'kind' as key from jsonb_to_recordset(${json(keys)}::text::jsonb)
@@ -53,8 +73,10 @@ export async function readPlanContext({ run, t }: Database, plan: ConfigPlan): P
     union all
     select 'orphan', 'plugins', p.id, true, p.revision, null
     from here join ${t.plugins} p on p.workspace = here.key
-    where p.endpoint_id = any(${endpoints.remove}::text[]) or p.source_id = any(${sources.remove}::text[])`)
+    where p.endpoint_id = any(${endpoints.remove}::text[]) or p.source_id = any(${sources.remove}::text[])`
+}
 
+function planContextOf(rows: readonly Row[]): PlanContext {
   const of = (what: string): readonly Row[] => rows.filter((row) => row['what'] === what)
   const there = (kind: Kind) =>
     new Map(
@@ -66,17 +88,27 @@ export async function readPlanContext({ run, t }: Database, plan: ConfigPlan): P
         ]),
     )
   const here = of('here')[0]
+  const known = { endpoints: there('endpoints'), sources: there('sources'), plugins: there('plugins') }
+  const holders = new Map(
+    of('holder').map((row) => [
+      keyText(row['kind'] as Kind, keyOf(row['key'])),
+      row['mine'] === true ? (row['id'] as string) : null,
+    ]),
+  )
   return {
     revision: here === undefined ? null : number(here['revision']),
-    rows: { endpoints: there('endpoints'), sources: there('sources'), plugins: there('plugins') },
-    holders: new Map(
-      of('holder').map((row) => [
-        keyText(row['kind'] as Kind, keyOf(row['key'])),
-        row['mine'] === true ? (row['id'] as string) : null,
-      ]),
-    ),
+    rows: known,
+    rowOf(kind, id) {
+      const row = known[kind].get(id)
+      return row === undefined ? 'none' : row.mine ? 'this' : 'other'
+    },
+    holderOf: (kind, key) => holders.get(keyText(kind, key)),
     orphans: new Set(of('orphan').map((row) => row['id'] as string)),
     counts: (here?.['key'] as Bounds | undefined) ?? { endpoints: 0, sources: 0, plugins: 0, patterns: 0 },
+    patternsOf(id) {
+      const row = known.endpoints.get(id)
+      return row?.mine === true ? row.patterns : 0
+    },
   }
 }
 

@@ -1,8 +1,9 @@
-import type { PostgresClient, PostgresJs, QueryOptions, Row } from './clients.ts'
+import type { Row } from '../sql/values.ts'
+import type { PostgresClient, PostgresJs, QueryOptions } from './clients.ts'
 import { lateError } from './errors.ts'
 import { type Connections, connections, type Pending, type Sending } from './postgres-js-connections.ts'
 import { type SilenceWatch, silenceWatch } from './silence.ts'
-import type { Value } from './sql.ts'
+import type { Value } from '../sql/sql.ts'
 import { defaultTimeoutMs, settled } from './timers.ts'
 
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */

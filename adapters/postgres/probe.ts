@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { raw, sql } from './sql.ts'
+import { raw, sql } from '../sql/sql.ts'
 
 /** How long an answer stands. */
 const standsMs = 1000

@@ -1,8 +1,9 @@
 import type { Storage } from '../../src/contracts/storage.ts'
-import { type Database, number } from './database.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { isRace } from './errors.ts'
 import { servedForMs } from './asked.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
 const keptMinutes = 10_080

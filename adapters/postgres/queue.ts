@@ -1,9 +1,10 @@
 import type { Queue } from '../../src/contracts/queue.ts'
 import { claimer } from './claim.ts'
-import { type Database, json, number, numberOrNull } from './database.ts'
+import { json, number, numberOrNull } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { repairer } from './lines.ts'
 import { lockedHolds, release } from './release.ts'
-import { type Sql, sql } from './sql.ts'
+import { type Sql, sql } from '../sql/sql.ts'
 import type { Ear } from './ear.ts'
 import type { Notify } from './notify.ts'
 

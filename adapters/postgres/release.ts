@@ -1,7 +1,8 @@
 import type { Claim } from '../../src/contracts/queue.ts'
 import type { LostLease } from '../../src/core/lost-leases.ts'
-import { type Database, json } from './database.ts'
-import { type Sql, sql } from './sql.ts'
+import { json } from '../sql/values.ts'
+import type { Database } from './database.ts'
+import { type Sql, sql } from '../sql/sql.ts'
 
 /** The jobs that are held with these tokens, locked in the order of ids, so that no two batches lock each other out. */
 export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {

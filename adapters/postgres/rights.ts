@@ -1,6 +1,6 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Database } from './database.ts'
-import { sql } from './sql.ts'
+import { sql } from '../sql/sql.ts'
 import type { Tables } from './tables.ts'
 
 type Right = 'select' | 'insert' | 'update' | 'delete'

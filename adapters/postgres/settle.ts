@@ -1,11 +1,11 @@
 import type { Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
-import type { Row } from './clients.ts'
-import { type Database, json } from './database.ts'
+import { json, type Row } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { newAttempt, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
-import { storable } from './rows.ts'
-import { nothing, type Sql, sql } from './sql.ts'
+import { storable } from '../sql/rows.ts'
+import { nothing, type Sql, sql } from '../sql/sql.ts'
 
 /**
  * Closes attempts, each once, with all that follows, in one statement. Where the engine refuses a batch it is halved until

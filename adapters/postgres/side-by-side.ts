@@ -1,33 +1,42 @@
 import type { ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
+import { violationOf } from '../../src/core/configuration-rules.ts'
+import { kinds } from '../../src/core/row-plan.ts'
 import type { Database } from './database.ts'
 import { isRefusal, lateError } from './errors.ts'
-import { readPlanContext } from './plan-context.ts'
-import { change, type Refuse, writeUnlessRaced } from './plan.ts'
-import { kinds } from './rows.ts'
-import { violationOf } from './constraints.ts'
-import { defaultTimeoutMs } from './timers.ts'
 import type { Notify } from './notify.ts'
+import { change, judgedBy, type Refuse, writeUnlessRaced } from './plan.ts'
+import { readPlanContext } from './plan-context.ts'
+import { defaultTimeoutMs } from './timers.ts'
+import type { Judged } from './write-plan.ts'
 
 /** The most writes that go together. */
 const mostTogether = 100
 /** The most rounds that such writes go on together while others write. */
 const mostRounds = 20
 
-/** A write of one row that waits for its turn. */
+/** The write of a row, waiting. */
 interface Waiting {
   readonly plan: ConfigPlan
   readonly refuse: Refuse<unknown>
+  readonly judged: Judged | undefined
   readonly since: number
   answer(answer: unknown): void
   fail(cause: unknown): void
 }
 
-/** Writes one row, or deletes one. */
-export type ChangeRow = <Refusal>(plan: ConfigPlan, refuse: Refuse<Refusal>) => Promise<'written' | Refusal | Violation>
+/**
+ * Writes a row, or deletes a row. `judged`: the write may be tried in one statement at first, where no other write of the
+ * workspace waits.
+ */
+export type ChangeRow = <Refusal>(
+  plan: ConfigPlan,
+  refuse: Refuse<Refusal>,
+  judged?: Judged,
+) => Promise<'written' | Refusal | Violation>
 
 /**
- * Writes of rows of one workspace, made side by side in this process, are judged and written together: else each would
- * move the revision from under the others. Where they cannot stand together they are made one after the other.
+ * Writes of rows of a workspace that come side by side in this process are judged and written together: else each write
+ * would raise the revision that the other writes were judged by. Writes that conflict with each other are made in turn.
  */
 export function sideBySide(db: Database, notify: Notify): ChangeRow {
   const queues = new Map<string, Waiting[]>()
@@ -35,21 +44,20 @@ export function sideBySide(db: Database, notify: Notify): ChangeRow {
   async function drain(workspaceId: string, queue: Waiting[]): Promise<void> {
     while (queue.length > 0) {
       const batch = takeDistinct(queue)
-      if (batch.length > 1 && (await together(db, notify, batch))) continue
-      for (const { plan, refuse, since, answer, fail } of batch) {
-        if (performance.now() - since >= defaultTimeoutMs) fail(lateError())
-        else await change(db, notify, plan, refuse).then(answer, fail)
-      }
+      const isOnly = batch.length === 1
+      if (!isOnly && (await together(db, notify, batch))) continue
+      for (const waiting of batch) await alone(db, notify, waiting, isOnly)
     }
     queues.delete(workspaceId)
   }
 
-  return (plan, refuse) => {
+  return (plan, refuse, judged) => {
     if (db.bound) return change(db, notify, plan, refuse)
     return new Promise((resolve, reject) => {
       const waiting: Waiting = {
         plan,
         refuse,
+        judged,
         since: performance.now(),
         answer: (answer) => resolve(answer as 'written'), // of this very plan
         fail: reject,
@@ -77,9 +85,21 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
   return queue.splice(0, end === -1 ? queue.length : Math.max(end, 1))
 }
 
+/** Makes one write. `isOnly`: no other write waited beside it, so that one statement will mostly do. */
+async function alone(db: Database, notify: Notify, waiting: Waiting, isOnly: boolean): Promise<void> {
+  const { plan, refuse, judged, since, answer, fail } = waiting
+  if (performance.now() - since >= defaultTimeoutMs) return fail(lateError())
+  try {
+    const isWritten = isOnly && judged !== undefined && (await writeUnlessRaced(db, notify, plan, judged))
+    answer(isWritten ? 'written' : await change(db, notify, plan, refuse))
+  } catch (cause) {
+    fail(cause)
+  }
+}
+
 /**
- * Answers all, unless they cannot stand together. Where other processes write to the workspace too, one of them comes
- * through in each round: the rest looks and writes again, together as before.
+ * Writes all, and answers all, unless the writes conflict with each other. Where other processes write to the workspace
+ * too, a single process succeeds in each round; the other processes look and write again.
  */
 async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
@@ -90,13 +110,13 @@ async function together(db: Database, notify: Notify, batch: Waiting[]): Promise
     }
     return false
   } catch (cause) {
-    if (isRefusal(cause)) return false // one of them is at fault
+    if (isRefusal(cause)) return false // a single write is at fault
     for (const { fail } of batch) fail(cause)
     return true
   }
 }
 
-/** Answers those that are refused, and writes the others in one step. `raced`: somebody else wrote meanwhile. */
+/** Answers the refused writes, and makes all other writes in a single step. `raced`: another process wrote meanwhile. */
 async function writeTogether(
   db: Database,
   notify: Notify,
@@ -108,7 +128,7 @@ async function writeTogether(
   if (good.length > 0) {
     const plan = merged(good)
     if (violationOf(plan, seen) !== null) return 'cannot stand together'
-    if (!(await writeUnlessRaced(db, notify, plan, seen))) return 'raced'
+    if (!(await writeUnlessRaced(db, notify, plan, judgedBy(plan, seen)))) return 'raced'
   }
   batch.forEach(({ answer }, i) => answer(refusals[i] ?? 'written'))
   return 'answered'
@@ -117,7 +137,7 @@ async function writeTogether(
 function merged(batch: readonly Waiting[]): ConfigPlan {
   const plans = batch.map(({ plan }) => plan)
   return {
-    ...plans[0]!, // one at least
+    ...plans[0]!, // never empty
     endpoints: {
       put: plans.flatMap(({ endpoints }) => endpoints.put),
       remove: plans.flatMap(({ endpoints }) => endpoints.remove),

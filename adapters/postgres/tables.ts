@@ -1,4 +1,4 @@
-import { raw, type Sql } from './sql.ts'
+import { raw, type Sql } from '../sql/sql.ts'
 
 const names = [
   'migrations',

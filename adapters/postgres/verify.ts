@@ -1,8 +1,9 @@
 import { PosthornError } from '../../src/errors.ts'
-import { type Database, number } from './database.ts'
+import { number } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { migrations } from './migrations.ts'
 import { verifyRights } from './rights.ts'
-import { raw, sql } from './sql.ts'
+import { raw, sql } from '../sql/sql.ts'
 
 /** The version that this package writes and reads. */
 export const schemaVersion = migrations.at(-1)!.version

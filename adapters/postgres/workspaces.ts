@@ -1,11 +1,12 @@
 import type { Stored, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
-import { type Database, json, number } from './database.ts'
+import { json, number } from '../sql/values.ts'
+import type { Database } from './database.ts'
 import { isRace } from './errors.ts'
-import { named, pageOf } from './page.ts'
+import { named, pageOf } from '../sql/page.ts'
 import { lockQuery, takeLocks } from './locks.ts'
-import { workspaceOf } from './rows.ts'
-import { all, raw, type Sql, sql } from './sql.ts'
+import { workspaceOf } from '../sql/rows.ts'
+import { all, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
 export function postgresWorkspaces(db: Database, notify: Notify): Workspaces {

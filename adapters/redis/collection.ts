@@ -1,8 +1,9 @@
 import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
+import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
 import { type Listing, listing, pageOf } from './page.ts'
-import { type Kind, planFor, type Rows, writePlan } from './plan.ts'
+import { writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 

@@ -1,15 +1,14 @@
 import type { Route } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
+import { kinds, type Rows } from '../../src/core/row-plan.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
 import { parseRow } from './collection.ts'
-import { type Rows, writePlan } from './plan.ts'
+import { writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
-
-const kinds = ['endpoints', 'sources', 'plugins'] as const
 
 /**
  * ARGV: workspace, the last position read (collection and id, or both ''), how many. Answers the workspace's row and

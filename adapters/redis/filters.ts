@@ -2,6 +2,7 @@ import type { AttemptQuery, NewAttempt } from '../../src/contracts/storage/attem
 import type { EventQuery } from '../../src/contracts/storage/events.ts'
 import type { ListQuery, TimeRange } from '../../src/contracts/storage/list.ts'
 import type { PluginQuery } from '../../src/contracts/storage/configuration.ts'
+import { inRange } from '../../src/core/time-range.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 
@@ -32,19 +33,6 @@ export function isEventListed(event: Omit<StoredEvent, 'data'>, query: EventQuer
     (query.unique_id === undefined || event.unique_id === query.unique_id) &&
     inRange(event.created_at, query.created_at) &&
     inRange(event.ingested_at, query.ingested_at)
-  )
-}
-
-/** Whether a time lies in the range; a missing range holds all, and null lies in none. */
-export function inRange(time: number | null, range: TimeRange | undefined): boolean {
-  if (range === undefined) return true
-  if (time === null) return false
-  return (
-    (range.eq === undefined || time === range.eq) &&
-    (range.gt === undefined || time > range.gt) &&
-    (range.gte === undefined || time >= range.gte) &&
-    (range.lt === undefined || time < range.lt) &&
-    (range.lte === undefined || time <= range.lte)
   )
 }
 

@@ -3,7 +3,8 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
-import { connect, type RedisClient } from './client.ts'
+import { connect } from './client.ts'
+import type { RedisClient } from './redis-client.ts'
 import { redisCollection } from './collection.ts'
 import { redisConfiguration } from './configuration.ts'
 import { redisEvents } from './events.ts'
@@ -17,7 +18,7 @@ import { redisQueue } from './queue.ts'
 import { periodicTurn } from './periodic-turn.ts'
 import { redisWorkspaces } from './workspaces.ts'
 
-export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './client.ts'
+export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './redis-client.ts'
 
 export interface RedisOptions {
   /** All keys begin with it, in braces. Default `posthorn`. */

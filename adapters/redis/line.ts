@@ -1,4 +1,4 @@
-import type { RedisClient } from './client.ts'
+import type { RedisClient } from './redis-client.ts'
 
 /** A connection that takes commands, whatever the make of its client. */
 export interface Line {

@@ -1,11 +1,10 @@
 import { wasLost } from './answers.ts'
-import type { RedisClient } from './client.ts'
-import { deadlineMs, within } from './deadline.ts'
-import { hostLine, isEnded, type Line, type OwnLine, standInFor } from './line.ts'
+import type { RedisClient } from './redis-client.ts'
+import { deadlineMs } from './deadline.ts'
+import { hostLine, isEnded, type Line, standInFor } from './line.ts'
+import { answers, countingLine, type StandIn } from './stand-in.ts'
 import { letExit, pause } from './timers.ts'
 
-/** How long a stand-in may take to connect and answer PING. */
-const proofMs = 2_000
 const againMs = 250
 /** How often the host's client is asked whether it answers again. */
 const tendMs = 1_000
@@ -41,83 +40,119 @@ interface Silence {
  * until the client answers again. A line that answers late goes on too.
  */
 export function linesOf(client: RedisClient): Lines {
-  const host = hostLine(client)
-  const isReplaceable = typeof client.duplicate === 'function'
-  const listeners: (() => void)[] = []
-  let standIn: StandIn | null = null
-  let silence: Silence | null = null
+  const lines = new ReplaceableLines(client)
+  return {
+    send: (...command) => lines.send(...command),
+    close: () => lines.close(),
+    count: () => lines.count(),
+    advice: lines.advice,
+    onReplaced: (replaced) => lines.onReplaced(replaced),
+  }
+}
 
-  async function send(command: string, args: readonly string[], asker: Asker, late: (answer: unknown) => void) {
-    while (silence !== null) await silence.over
+class ReplaceableLines implements Lines {
+  readonly #client: RedisClient
+  readonly #host: Line
+  readonly #isReplaceable: boolean
+  readonly #listeners: (() => void)[] = []
+  #standIn: StandIn | null = null
+  #silence: Silence | null = null
+  readonly advice: string | null
+
+  constructor(client: RedisClient) {
+    this.#client = client
+    this.#host = hostLine(client)
+    this.#isReplaceable = typeof client.duplicate === 'function'
+    this.advice = this.#isReplaceable
+      ? null
+      : 'the Redis client has no duplicate(): when its connection stops answering, it cannot be replaced. Add duplicate() to your wrapper of the client'
+  }
+
+  async send(command: string, args: readonly string[], asker: Asker, late: (answer: unknown) => void) {
+    while (this.#silence !== null) await this.#silence.over
     if (asker.isGone) return undefined
-    const line = standIn ?? host
+    const line = this.#standIn ?? this.#host
     const answer = line.send(command, args)
-    const timer = setTimeout(() => fallSilent(line), deadlineMs)
+    const timer = setTimeout(() => this.#fallSilent(line), deadlineMs)
     answer.then(
       (value) => {
         clearTimeout(timer)
-        speaks(line)
+        this.#speaks(line)
         if (asker.isGone) late(value)
       },
       (error: unknown) => {
         clearTimeout(timer)
-        if (!wasLost(error)) speaks(line)
+        if (!wasLost(error)) this.#speaks(line)
       },
     )
     return answer
   }
 
-  function speaks(line: Line): void {
-    if (silence?.line === line) silence.end()
+  close(): void {
+    this.#standIn?.close()
+    this.#standIn = null
+    this.#silence?.end()
   }
 
-  function fallSilent(line: Line): void {
-    if (!isReplaceable || silence !== null || line !== (standIn ?? host)) return
+  count(): number {
+    return this.#standIn === null ? 1 : 2
+  }
+
+  onReplaced(replaced: () => void): void {
+    this.#listeners.push(replaced)
+  }
+
+  #speaks(line: Line): void {
+    if (this.#silence?.line === line) this.#silence.end()
+  }
+
+  #fallSilent(line: Line): void {
+    if (!this.#isReplaceable || this.#silence !== null || line !== (this.#standIn ?? this.#host)) return
     let resolve = (): void => {}
     const over = new Promise<void>((done) => (resolve = done))
-    silence = {
+    this.#silence = {
       line,
       over,
-      end() {
-        silence = null
+      end: () => {
+        this.#silence = null
         resolve()
       },
     }
-    void replace(silence)
+    void this.#replace(this.#silence)
   }
 
-  async function replace(during: Silence): Promise<void> {
-    while (silence === during && !isEnded(client)) {
-      const own = standInFor(client)
-      if (own !== null && (await answers(own)) && silence === during) {
-        standIn?.close()
-        standIn = countingLine(own)
-        tend(standIn)
+  async #replace(during: Silence): Promise<void> {
+    while (this.#silence === during && !isEnded(this.#client)) {
+      const own = standInFor(this.#client)
+      if (own !== null && (await answers(own)) && this.#silence === during) {
+        this.#standIn?.close()
+        this.#standIn = countingLine(own)
+        this.#tend(this.#standIn)
         during.end()
-        for (const replaced of listeners) replaced()
+        for (const replaced of this.#listeners) replaced()
         return
       }
       own?.close()
       await pause(againMs)
     }
-    if (silence === during) during.end()
+    if (this.#silence === during) during.end()
   }
 
   /** Asks the host's client now and then, a single command at a time, and goes back to it once it answers. */
-  function tend(mine: StandIn): void {
+  #tend(mine: StandIn): void {
     let isAsking = false
     const look = (): void => {
-      if (standIn !== mine) return
-      if (isEnded(client)) return close()
+      if (this.#standIn !== mine) return
+      if (isEnded(this.#client)) return this.close()
       letExit(setTimeout(look, tendMs))
       if (isAsking) return
       isAsking = true
-      const asked = host.send('PING', [])
+      const asked = this.#host.send('PING', [])
       asked.then(
         () => {
-          if (standIn !== mine) return
-          standIn = null
-          silence?.end()
+          if (this.#standIn !== mine) return
+          this.#standIn = null
+          this.#silence?.end()
           void mine.closeWhenIdle()
         },
         () => {},
@@ -125,69 +160,5 @@ export function linesOf(client: RedisClient): Lines {
       asked.finally(() => (isAsking = false)).catch(() => {})
     }
     look()
-  }
-
-  function close(): void {
-    standIn?.close()
-    standIn = null
-    silence?.end()
-  }
-
-  return {
-    send,
-    close,
-    count: () => (standIn === null ? 1 : 2),
-    advice: isReplaceable
-      ? null
-      : 'the Redis client has no duplicate(): when its connection stops answering, it cannot be replaced. Add duplicate() to your wrapper of the client',
-    onReplaced: (replaced) => void listeners.push(replaced),
-  }
-}
-
-interface StandIn extends OwnLine {
-  /** Closes the line when its last command is answered, or after the deadline. */
-  closeWhenIdle(): Promise<void>
-}
-
-function countingLine(own: OwnLine): StandIn {
-  const waiting = new Set<Promise<unknown>>()
-  return {
-    close: own.close,
-    async send(command, args) {
-      const answer = own.send(command, args)
-      waiting.add(answer)
-      try {
-        return await answer
-      } finally {
-        waiting.delete(answer)
-      }
-    },
-    async closeWhenIdle() {
-      await within(Promise.allSettled(waiting)).catch(() => {})
-      own.close()
-    },
-  }
-}
-
-/** A client that does not queue commands refuses them until it is connected. */
-async function answers(line: Line): Promise<boolean> {
-  let isOver = false
-  const ask = async (): Promise<boolean> => {
-    while (!isOver) {
-      try {
-        await line.send('PING', [])
-        return true
-      } catch {
-        await pause(50)
-      }
-    }
-    return false
-  }
-  try {
-    return await within(ask(), proofMs)
-  } catch {
-    return false
-  } finally {
-    isOver = true
   }
 }

@@ -25,119 +25,143 @@ export interface Ear {
 
 /** `proofs`: a channel that nobody else uses. */
 export function ear(connection: Connection, proofs: string): Ear {
-  const { client } = connection
-  const listeners = new Map<string, Set<(message: string | null) => void>>()
-  const proof = prover(() => connection.send('PUBLISH', [proofs, ''], true))
-  let line: Promise<Subscriber> | undefined
-  /** Raised by each hanging up: what was listened to before then is over. */
-  let era = 0
-  let isReplacing = false
-  let timer: unknown
+  const messages = new Messages(connection, proofs)
+  return {
+    able: typeof connection.client.duplicate === 'function',
+    connections: () => messages.connections(),
+    close: () => messages.hangUp(),
+    listening: () => messages.listening(),
+    listen: (channel, heard) => messages.listen(channel, heard),
+  }
+}
 
-  const tell = (channel: string, message: string | null): void => {
-    if (channel === proofs) proof.heard()
-    for (const heard of listeners.get(channel) ?? []) heard(message)
-    lookIn(quietMs)
+type Heard = (message: string | null) => void
+
+class Messages {
+  readonly #connection: Connection
+  readonly #proofs: string
+  readonly #listeners = new Map<string, Set<Heard>>()
+  readonly #proof: ReturnType<typeof prover>
+  #line: Promise<Subscriber> | undefined
+  /** Raised by each hanging up: what was listened to before then is over. */
+  #era = 0
+  #isReplacing = false
+  #timer: unknown
+
+  constructor(connection: Connection, proofs: string) {
+    this.#connection = connection
+    this.#proofs = proofs
+    this.#proof = prover(() => connection.send('PUBLISH', [proofs, ''], true))
+    connection.onReplaced(() => void this.listening())
   }
-  const tellAll = (): void => {
-    for (const channel of listeners.keys()) tell(channel, null)
+
+  connections(): number {
+    return this.#line === undefined ? 0 : 1
   }
-  const hangUp = (): void => {
-    const ended = line
-    line = undefined
-    era++
-    listeners.clear()
-    clearTimeout(timer as number)
+
+  async listen(channel: string, heard: Heard): Promise<() => Promise<void>> {
+    this.#line ??= this.#open()
+    const line = this.#line
+    const era = this.#era
+    const all = this.#listeners.get(channel) ?? new Set()
+    this.#listeners.set(channel, all.add(heard))
+    const stop = (): void => {
+      all.delete(heard)
+      if (all.size === 0 && this.#listeners.get(channel) === all) this.#listeners.delete(channel)
+      if (this.#listeners.size === 0 && this.#era === era) this.hangUp()
+    }
+    try {
+      await within(line.then((opened) => opened.subscribe(channel)))
+    } catch (error) {
+      stop()
+      throw new PosthornError('unavailable', 'Redis could not be listened to', { cause: error })
+    }
+    return async () => stop()
+  }
+
+  async listening(): Promise<boolean> {
+    if (this.#line === undefined) return true
+    if (this.#isReplacing) return false
+    const asked = this.#line
+    const found = await this.#proof.prove()
+    if (this.#line === asked && found === 'silent') void this.#replace(asked)
+    if (found === 'unknown') this.#lookIn(againMs)
+    return found === 'heard'
+  }
+
+  hangUp(): void {
+    const ended = this.#line
+    this.#line = undefined
+    this.#era++
+    this.#listeners.clear()
+    clearTimeout(this.#timer as number)
     closeSoon(ended)
   }
-  const open = async (): Promise<Subscriber> => {
-    const opened = await subscriberOf(client, tell, tellAll)
+
+  #tell(channel: string, message: string | null): void {
+    if (channel === this.#proofs) this.#proof.heard()
+    for (const heard of this.#listeners.get(channel) ?? []) heard(message)
+    this.#lookIn(quietMs)
+  }
+
+  #tellAll(): void {
+    for (const channel of this.#listeners.keys()) this.#tell(channel, null)
+  }
+
+  async #open(): Promise<Subscriber> {
+    const opened = await subscriberOf(
+      this.#connection.client,
+      (channel, message) => this.#tell(channel, message),
+      () => this.#tellAll(),
+    )
     try {
-      await within(opened.subscribe(proofs))
+      await within(opened.subscribe(this.#proofs))
     } catch (error) {
       opened.close()
       throw error
     }
-    lookIn(quietMs)
+    this.#lookIn(quietMs)
     return opened
   }
 
-  function lookIn(ms: number): void {
-    clearTimeout(timer as number)
-    if (line === undefined) return
-    timer = setTimeout(() => void listening(), ms)
-    letExit(timer)
-  }
-
-  async function listening(): Promise<boolean> {
-    if (line === undefined) return true
-    if (isReplacing) return false
-    const asked = line
-    const found = await proof.prove()
-    if (line === asked && found === 'silent') void replace(asked)
-    if (found === 'unknown') lookIn(againMs)
-    return found === 'heard'
+  #lookIn(ms: number): void {
+    clearTimeout(this.#timer as number)
+    if (this.#line === undefined) return
+    this.#timer = setTimeout(() => void this.listening(), ms)
+    letExit(this.#timer)
   }
 
   /** A silent connection is replaced, with all that is subscribed to. Messages may have been missed. */
-  async function replace(silent: Promise<Subscriber>): Promise<void> {
-    if (isReplacing) return
-    isReplacing = true
-    while (line === silent) {
-      const next = openAll()
+  async #replace(silent: Promise<Subscriber>): Promise<void> {
+    if (this.#isReplacing) return
+    this.#isReplacing = true
+    while (this.#line === silent) {
+      const next = this.#openAll()
       try {
         await next
-        if (line !== silent) closeSoon(next)
+        if (this.#line !== silent) closeSoon(next)
         else {
-          line = next
+          this.#line = next
           closeSoon(silent)
-          tellAll()
+          this.#tellAll()
         }
         break
       } catch {
         await pause(againMs)
       }
     }
-    isReplacing = false
+    this.#isReplacing = false
   }
 
-  async function openAll(): Promise<Subscriber> {
-    const opened = await open()
+  async #openAll(): Promise<Subscriber> {
+    const opened = await this.#open()
     try {
-      for (const channel of listeners.keys()) await within(opened.subscribe(channel))
+      for (const channel of this.#listeners.keys()) await within(opened.subscribe(channel))
       return opened
     } catch (error) {
       opened.close()
       throw error
     }
-  }
-
-  connection.onReplaced(() => void listening())
-  return {
-    able: typeof client.duplicate === 'function',
-    connections: () => (line === undefined ? 0 : 1),
-    close: hangUp,
-    listening,
-    async listen(channel, heard) {
-      line ??= open()
-      const mine = line
-      const mineIsOf = era
-      const others = listeners.get(channel)
-      const all = others ?? new Set()
-      listeners.set(channel, all.add(heard))
-      const stop = (): void => {
-        all.delete(heard)
-        if (all.size === 0 && listeners.get(channel) === all) listeners.delete(channel)
-        if (listeners.size === 0 && era === mineIsOf) hangUp()
-      }
-      try {
-        await within(mine.then((opened) => opened.subscribe(channel)))
-      } catch (error) {
-        stop()
-        throw new PosthornError('unavailable', 'Redis could not be listened to', { cause: error })
-      }
-      return async () => stop()
-    },
   }
 }
 

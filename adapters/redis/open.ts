@@ -1,5 +1,5 @@
 import { PosthornError } from '../../src/errors.ts'
-import type { CallingClient, CallingSubscriber } from './client.ts'
+import type { CallingClient, CallingSubscriber } from './redis-client.ts'
 
 /** How long a connection may take, and the longest wait before the next try, milliseconds. */
 const connectTimeout = 5_000

@@ -64,18 +64,18 @@ return reply`,
   { again: true },
 )
 
-/** The most ids that one run tests. */
+/** The most ids that a run of the script tests. */
 const walkedPerScript = 1000
 
-/** Rows in the order of their ids, as one index of them says. */
+/** Rows in the order of their ids, as an index lists them. */
 export interface Listing<Row> {
-  /** How many there are; null where only walking tells, since the filters ask for more than Redis can. */
+  /** How many rows the listing has; null where only a walk tells, since the filters ask for more than Redis can. */
   size(): Promise<number | null>
   /** Batches of rows, strictly beyond `from`. `skip` of them are left out first, where there is a size. */
   walk(from: string | null, upwards: boolean, first: number, skip: number): AsyncGenerator<readonly Row[], void>
 }
 
-/** What lists of one kind have in common. `parse` answers null for a row that is gone or that the filters leave out. */
+/** What lists of a kind have in common. `parse` answers null for a row that is gone or that the filters leave out. */
 export function listing<Row>(
   connection: Connection,
   tag: string,
@@ -134,7 +134,7 @@ export function listing<Row>(
   }
 }
 
-/** A list of rows that are at hand already, at most one. */
+/** A list of rows that are at hand: a row, or none. */
 export function listOf<Row extends { readonly id: string }>(row: Row | null): Listing<Row> {
   return {
     size: async () => (row === null ? 0 : 1),
@@ -153,12 +153,12 @@ export async function pageOf<Row extends { readonly id: string }>(
   const { limit, page } = query
   const upwards = !query.descending
   const size = page === null ? null : await listed.size()
-  // Towards `before` the nearest rows count, so the walk goes the other way and its rows are turned round.
+  // Towards `before` the nearest rows count, so the walk goes the other way and the rows are reversed.
   const turned = page === null && query.before !== null
   const from = page === null ? (query.before ?? query.after) : null
   const offset = page === null ? 0 : (page - 1) * limit
 
-  // Far beyond the end there is nothing to skip, and no such number may reach Redis.
+  // Far beyond the end nothing is left to skip, and no such number may reach Redis.
   if (size !== null && offset >= size) return { rows: [], total: size, preceded: false, followed: false }
 
   const rows: Row[] = []

@@ -1,20 +1,12 @@
 import type { Bounds, ConfigPlan, Violation } from '../../src/contracts/storage/configuration.ts'
-import type { Endpoint } from '../../src/schema/endpoint.ts'
-import type { Plugin } from '../../src/schema/plugin.ts'
-import type { Source } from '../../src/schema/source.ts'
+import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
+import { type Key, keysOf } from '../../src/core/unique-keys.ts'
 import { PosthornError } from '../../src/errors.ts'
+import type { Plugin } from '../../src/schema/plugin.ts'
 import type { Connection } from './client.ts'
 import { countPatterns } from './patterns.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
-
-export interface Rows {
-  endpoints: Endpoint
-  sources: Source
-  plugins: Plugin
-}
-export type Kind = keyof Rows
-type Key = Readonly<Record<string, string>>
 
 /** What must hold before a plan is looked at. */
 export type Guard =
@@ -179,7 +171,7 @@ export async function writePlan(
   args.push(...('of' in guard ? [guard.of, guard.id] : ['', '']), 'revision' in guard ? guard.revision : '')
   const { bounds } = plan
   args.push(...(['endpoints', 'sources', 'plugins', 'patterns'] as const).map((of) => bounds?.[of] ?? ''))
-  for (const kind of ['endpoints', 'sources', 'plugins'] as const) {
+  for (const kind of kinds) {
     for (const id of plan[kind].remove) args.push('remove', kind, id, '', '', '', '', '', '', '')
     for (const row of plan[kind].put) {
       const keys = keysOf(plan.workspaceId, kind, row)
@@ -215,33 +207,4 @@ async function written(connection: Connection, tag: string, workspaceId: string,
     await countPatterns(connection, tag, workspaceId)
   }
   throw new PosthornError('unavailable', 'Configuration changes faster than it can be read')
-}
-
-/** A plan for one row, or one deletion. */
-export function planFor<K extends Kind>(
-  workspaceId: string,
-  kind: K,
-  put: readonly Rows[K][],
-  remove: readonly string[],
-  bounds?: Bounds,
-): ConfigPlan {
-  const nothing = { put: [], remove: [] }
-  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove }, bounds }
-}
-
-/** The unique keys that a row holds, as messages show them. */
-function keysOf(workspaceId: string, kind: Kind, row: Rows[Kind]): Key[] {
-  if ('endpoint_id' in row) {
-    const { name, endpoint_id, source_id } = row
-    return [
-      ...(endpoint_id === null ? [] : [{ endpoint_id, name }]),
-      ...(source_id === null ? [] : [{ source_id, name }]),
-    ]
-  }
-  const keys: Key[] = row.name === null ? [] : [{ ws_id: workspaceId, name: row.name }]
-  if (kind === 'sources' && row.enabled && 'async' in row) {
-    const { path, methods } = row.config.http
-    for (const method of new Set(methods)) keys.push({ method, path })
-  }
-  return keys
 }

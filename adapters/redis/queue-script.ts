@@ -18,7 +18,7 @@
  * token is "<random>/<workspace>": so a job that waits again knows its workspace although its group has no place. No
  * name of a key is the beginning of another name that ids are appended to, so no id makes a key of another kind.
  *
- * A lapsed job waits again and keeps its token until somebody takes it: so its holder can still lengthen the hold.
+ * A lapsed job waits again, and the token stays until somebody takes the job: so the holder can still lengthen the hold.
  *
  * Stores of the version before have no places, lines and turns: its processes keep the heads of all groups in
  *

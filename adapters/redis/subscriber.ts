@@ -1,4 +1,4 @@
-import type { RedisClient } from './client.ts'
+import type { RedisClient } from './redis-client.ts'
 import { within } from './deadline.ts'
 
 /** A connection that hears messages. It connects again by itself. */

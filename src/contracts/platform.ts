@@ -1,4 +1,4 @@
-import type { Awaitable } from './plugin.ts'
+import type { Awaitable } from './awaitable.ts'
 import type { HttpClient } from './http-client.ts'
 
 export type HashName = 'md5' | 'sha-1' | 'sha-256' | 'sha-512'

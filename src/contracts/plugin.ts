@@ -1,27 +1,10 @@
 import type * as v from 'valibot'
 
 import type { TriggerMode } from '../schema/attempt.ts'
+import type { Awaitable } from './awaitable.ts'
 import type { Logger } from './observer.ts'
 import type { Platform } from './platform.ts'
-
-export type Awaitable<T> = T | Promise<T>
-
-/** A request that reached a source. `path` is the source's, without the mount prefix; `body` is as received. */
-export interface Inbound {
-  readonly method: string
-  readonly url: URL
-  readonly path: string
-  readonly headers: Headers
-  readonly body: Uint8Array
-}
-
-/** A request about to be sent. Header names are lower-case. `body` is null where the method carries none. */
-export interface Outbound {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body: string | null
-}
+import type { Inbound, Outbound } from './request.ts'
 
 interface PluginContext {
   /** Unix milliseconds. */

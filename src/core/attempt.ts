@@ -3,6 +3,28 @@ import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import { queuedWithinMs } from './schedule.ts'
 import type { Compatible } from './webhookx.ts'
 
+/** A new attempt as storage holds it until it ends. */
+export function openAttempt(attempt: NewAttempt): StoredAttempt {
+  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
+  return {
+    id,
+    event_id,
+    endpoint_id,
+    attempt_number,
+    scheduled_at,
+    trigger_mode,
+    created_at,
+    status: 'OPEN',
+    attempted_at: null,
+    exhausted: false,
+    error_code: null,
+    error_message: null,
+    request: null,
+    response: null,
+    updated_at: created_at,
+  }
+}
+
 /**
  * How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. With
  * `compatible: 'webhookx'` one that was asked for by hand is INIT.

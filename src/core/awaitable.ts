@@ -1,4 +1,4 @@
-import type { Awaitable } from '../contracts/plugin.ts'
+import type { Awaitable } from '../contracts/awaitable.ts'
 
 /** Goes on with a value, at once where it is there already. */
 export function goOn<Value, Answer>(value: Awaitable<Value>, next: (value: Value) => Answer): Awaitable<Answer> {

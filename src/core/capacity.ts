@@ -1,7 +1,5 @@
 import type { Bounds, ConfigPlan, Violation } from '../contracts/storage/configuration.ts'
-
-const kinds = ['endpoints', 'sources', 'plugins'] as const
-type Kind = (typeof kinds)[number]
+import { type Kind, kinds } from './row-plan.ts'
 
 /** What a workspace has of everything that `Bounds` bounds, as of one moment, and what of it a plan touches. */
 export interface Held {

@@ -4,6 +4,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import { sameJson } from './same-json.ts'
+import { type Key, keysOf } from './unique-keys.ts'
 
 /** A row as a document wants it. `existing` is the row that it means, whose id and creation stay. */
 export interface Desired<Row> {
@@ -21,7 +22,7 @@ export interface DesiredOwner<Row> extends Desired<Row> {
   readonly plugins: readonly DesiredPlugin[]
 }
 
-/** The state that a document describes; null for a kind of which it says nothing. */
+/** The state that a document describes; null for a kind that the document does not name. */
 export interface DesiredConfiguration {
   readonly endpoints: readonly DesiredOwner<Endpoint>[] | null
   readonly sources: readonly DesiredOwner<Source>[] | null
@@ -33,9 +34,9 @@ interface Named {
 }
 
 /**
- * The rows that the entries of a document mean: the one with that id, else the one with that name, else null, a new
- * one. A row that one entry names by its id leaves its name to an entry with an id of its own. `repeated` are the
- * entries that mean what an earlier one means.
+ * The rows that the entries of a document mean: the row with the id of the entry, else the row with the name of the entry,
+ * else null: a new row. Where an entry names a row by id, another entry with another id may take the name of that row.
+ * `repeated`: entries that mean the same row as an earlier entry.
  */
 export function identify<Row extends Named>(
   rows: readonly Row[],
@@ -52,7 +53,7 @@ export function identify<Row extends Named>(
   const repeated = new Set<number>()
   const meant = entries.map(({ id, name }, position) => {
     const row = (id === null ? undefined : byId.get(id)) ?? (name === null ? undefined : rowNamed(name, id)) ?? null
-    // A new row is known by its id, and by its name where it has no other.
+    // A new row is known by its id; without an id, by its name.
     const identity = row ?? (id === null ? `name ${name}` : `id ${id}`)
     if (seen.has(identity)) repeated.add(position)
     seen.add(identity)
@@ -93,9 +94,8 @@ export function planConfig(
   const spoken = new Set(spokenOf)
   const untouched = rowsOf(current.plugins).filter((row) => !spoken.has(row))
   const violation =
-    repeatedKey(endpoints.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
-    repeatedKey(sources.after, ({ name }) => (name === null ? [] : [{ ws_id: workspaceId, name }])) ??
-    repeatedKey(sources.after, routeKeys) ??
+    repeatedKey(endpoints.after, (row) => keysOf(workspaceId, 'endpoints', row)) ??
+    repeatedKey(sources.after, (row) => keysOf(workspaceId, 'sources', row)) ??
     repeatedKey([...untouched, ...plugins.after], ({ id }) => [{ id }])
   if (violation !== null) return { violation }
 
@@ -103,11 +103,6 @@ export function planConfig(
     plan: { workspaceId, endpoints: endpoints.change, sources: sources.change, plugins: plugins.change },
     report: { endpoints: endpoints.counts, sources: sources.counts, plugins: plugins.counts },
   }
-}
-
-/** The routes that a source claims, as messages show them. */
-export function routeKeys({ enabled, config }: Source): { method: string; path: string }[] {
-  return enabled ? config.http.methods.map((method) => ({ method, path: config.http.path })) : []
 }
 
 function rowsOf<Row>(stored: readonly { readonly row: Row }[]): readonly Row[] {
@@ -151,7 +146,7 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
   })
   const kept = new Set(desired.map(({ existing }) => existing))
   const gone = rows.filter((row) => !kept.has(row))
-  // A new row may take the id of one that goes: then it replaces it.
+  // A new row may take the id of a row that goes: then the new row replaces the old row.
   const taken = new Set(put.map(({ id }) => id))
   return {
     change: { put, remove: gone.map(({ id }) => id).filter((id) => !taken.has(id)) },
@@ -178,13 +173,12 @@ function ownedPlugins<Row extends { readonly id: string }>(
 
 function repeatedKey<Row>(
   rows: readonly Row[],
-  keysOf: (row: Row) => readonly Readonly<Record<string, string>>[],
+  keysIn: (row: Row) => readonly Key[],
 ): Violation | null {
   const seen = new Set<string>()
   for (const row of rows) {
-    // A source that names a method twice claims it once.
-    const keys = new Map(keysOf(row).map((key) => [JSON.stringify(key), key]))
-    for (const [text, key] of keys) {
+    for (const key of keysIn(row)) {
+      const text = JSON.stringify(key)
       if (seen.has(text)) return { kind: 'unique', key }
       seen.add(text)
     }

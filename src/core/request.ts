@@ -1,5 +1,5 @@
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
-import type { Outbound } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import { type Endpoint, headerProblem } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { type Compatible, webhookxHeaders } from './webhookx.ts'

@@ -9,7 +9,8 @@ import { resolveWorkspace } from '../services/resolve-workspace.ts'
 import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
-import { type Call, type Route, routes } from './routes.ts'
+import type { Call, Route } from './route.ts'
+import { routes } from './routes.ts'
 
 const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE']
 
@@ -35,13 +36,13 @@ export function adminHandler(ctx: Context, services: Services): Handler {
     const path = mountedPath(url.pathname, basePath, method)
     if (path === null) return unknownRoute()
     const matched = await match(method, path)
-    if (matched === null) return await wrongMethod(path)
+    if (matched === null) return await wrongMethod(match, path)
     const params = decoded(matched.params)
     if (params === null) return unknownRoute()
     if (isForeign(request, ctx.settings.admin)) return forbidden()
 
     const { route } = matched
-    const { workspace, refusal } = await place(route, params)
+    const { workspace, refusal } = await placeOf(ctx, services, route, params)
     if (authorize !== undefined) {
       const verdict: unknown = await authorize(request, { operation: route.operation, workspace, params })
       if (verdict instanceof Response) return verdict
@@ -60,33 +61,6 @@ export function adminHandler(ctx: Context, services: Services): Handler {
     return await route.handle(call)
   }
 
-  async function wrongMethod(path: string): Promise<Response> {
-    const known: string[] = []
-    for (const method of methods) {
-      if ((await match(method, path)) === null) continue
-      known.push(method)
-      if (method === 'GET') known.push('HEAD')
-    }
-    if (known.length === 0) return unknownRoute()
-    return json(405, { message: 'method not allowed' }, { allow: known.join(', ') })
-  }
-
-  async function place(route: Route, params: Params): Promise<Place> {
-    const named = route.path.startsWith('/workspaces/:id')
-    if (!route.scoped && !named) return { workspace: null, refusal: null }
-    try {
-      // `/workspaces/{id}` takes ids only; a scoped path takes names too, and means `default` when it names none.
-      const { id, name } = named
-        ? await services.workspaces.get(params['id'] ?? '')
-        : await resolveWorkspace(ctx, params['ws_id'] ?? 'default')
-      return { workspace: { id, name }, refusal: null }
-    } catch (cause) {
-      if (!(cause instanceof PosthornError) || !isAboutThePath(cause)) throw cause
-      // The routes of a single workspace tell themselves that it is unknown; deletion does not mind.
-      return { workspace: null, refusal: named ? null : cause }
-    }
-  }
-
   return {
     async fetch(request) {
       let response: Response
@@ -97,6 +71,35 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       }
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
+  }
+}
+
+/** The answer to a path that is known with other methods, or not at all. */
+async function wrongMethod(match: ReturnType<typeof matcher>, path: string): Promise<Response> {
+  const known: string[] = []
+  for (const method of methods) {
+    if ((await match(method, path)) === null) continue
+    known.push(method)
+    if (method === 'GET') known.push('HEAD')
+  }
+  if (known.length === 0) return unknownRoute()
+  return json(405, { message: 'method not allowed' }, { allow: known.join(', ') })
+}
+
+/** Resolves the workspace that a path names. */
+async function placeOf(ctx: Context, services: Services, route: Route, params: Params): Promise<Place> {
+  const named = route.path.startsWith('/workspaces/:id')
+  if (!route.scoped && !named) return { workspace: null, refusal: null }
+  try {
+    // `/workspaces/{id}` takes ids only; a scoped path takes names too, and means `default` when it names none.
+    const { id, name } = named
+      ? await services.workspaces.get(params['id'] ?? '')
+      : await resolveWorkspace(ctx, params['ws_id'] ?? 'default')
+    return { workspace: { id, name }, refusal: null }
+  } catch (cause) {
+    if (!(cause instanceof PosthornError) || !isAboutThePath(cause)) throw cause
+    // The routes of a single workspace tell themselves that it is unknown; deletion does not mind.
+    return { workspace: null, refusal: named ? null : cause }
   }
 }
 

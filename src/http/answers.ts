@@ -1,10 +1,13 @@
 import type { Operation } from '../operations/operation.ts'
+import { lazy } from '../runtime/lazy.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Created, PageOf } from '../services/services.ts'
 import { prefersJson } from './accept.ts'
 import { pageLinks } from './page-links.ts'
 import { json } from './respond.ts'
+
+const documents = lazy(() => import('./configuration-document.ts'))
 
 type Asked = { readonly request: Request; readonly url: URL }
 
@@ -24,7 +27,7 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
 /** A document in the form that the request asks for. */
 async function documentAnswer(document: ConfigDocument, { request, url }: Asked): Promise<Response> {
   const asJson = prefersJson(url.searchParams, request.headers.get('accept'))
-  const { writeJson, writeYaml } = await import('./configuration-document.ts')
+  const { writeJson, writeYaml } = await documents()
   if (asJson) return json(200, writeJson(document))
   return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }

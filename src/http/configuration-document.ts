@@ -1,7 +1,11 @@
 import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
+import { lazy } from '../runtime/lazy.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import { isPlainObject } from '../schema/fields.ts'
+
+/** Not every instance reads YAML. */
+const yaml = lazy(() => import('./yaml.ts'))
 
 /** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
@@ -9,8 +13,7 @@ export async function parseDocument(text: string, contentType: string | null): P
   try {
     return parseJson(text)
   } catch {
-    // Not every instance reads YAML.
-    const { yamlToJson } = await import('./yaml.ts')
+    const { yamlToJson } = await yaml()
     const value = parseJson(yamlToJson(text))
     if (isPlainObject(value)) return value
     throw new PosthornError('validation', 'malformed yaml content: the document is no mapping')
@@ -19,7 +22,7 @@ export async function parseDocument(text: string, contentType: string | null): P
 
 /** A config document as YAML. @throws PosthornError `validation` when a sync would not read it for its size. */
 export async function writeYaml(document: ConfigDocument): Promise<string> {
-  const { yamlOf } = await import('./yaml.ts')
+  const { yamlOf } = await yaml()
   const text = yamlOf(document)
   if (text === null) throw new PosthornError('validation', 'the configuration is too large for YAML: ask for JSON')
   return text

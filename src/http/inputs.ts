@@ -1,7 +1,10 @@
 import { sliceProperty } from '../core/json-slice.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { readJson, readText } from './read.ts'
+
+const documents = lazy(() => import('./configuration-document.ts'))
 
 type Read = (request: Request, maxBytes: number) => Promise<unknown>
 
@@ -18,7 +21,7 @@ const inputs: Readonly<Record<string, Read>> = {
   ReplayInput: optionalJson,
   RotateInput: optionalJson,
   async ConfigDocument(request, maxBytes) {
-    const { parseDocument } = await import('./configuration-document.ts')
+    const { parseDocument } = await documents()
     return await parseDocument(await readText(request, maxBytes), request.headers.get('content-type'))
   },
 }

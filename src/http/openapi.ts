@@ -1,14 +1,14 @@
 import type { Operation, OperationName } from '../operations/operation.ts'
 import { summaries } from '../operations/summaries.ts'
 import { operations } from '../operations/table.ts'
-import type { OpenApiOptions } from '../options.ts'
 import { listParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
+import type { About } from './about.ts'
 import type { Json } from './openapi-inputs.ts'
 import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
 import { componentSchemas, dataSchema } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
-import type { Route } from './routes.ts'
+import type { Route } from './route.ts'
 
 /** What the operations and the two routes beside them say of themselves. */
 interface Description {
@@ -30,15 +30,6 @@ const queryTexts: Readonly<Record<string, Json>> = {
   endpoint_id: retriedEndpoint,
   dry_run: dryRun,
   secrets: shownSecrets,
-}
-
-/** What the host says of the API, beside its routes. */
-export interface About {
-  readonly events?: EventCatalogue
-  /** The path prefix of the API. */
-  readonly basePath?: string
-  readonly publicUrl?: string | undefined
-  readonly openapi?: OpenApiOptions | undefined
 }
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */

@@ -1,39 +1,17 @@
+import { PosthornError } from '../errors.ts'
 import { type Call as Function, functionOf, optionName } from '../operations/functions-of.ts'
 import type { Method, Operation, OperationName } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { listParameters } from '../schema/page.ts'
-import type { Services } from '../services/services.ts'
 import { version } from '../version.ts'
 import { answerOf } from './answers.ts'
 import { readInput } from './inputs.ts'
-import type { About } from './openapi.ts'
 import { readFlag, readQuery } from './query.ts'
 import { json } from './respond.ts'
+import type { Call, Route } from './route.ts'
 
-/** A request that was routed, placed in its workspace and authorized. */
-export interface Call {
-  readonly services: Services
-  readonly request: Request
-  readonly url: URL
-  /** The id of the workspace that the path names; empty where it names none. */
-  readonly workspace: string
-  /** Path parameters, decoded. */
-  readonly params: Readonly<Record<string, string>>
-  readonly maxBodyBytes: number
-  /** What the host says of the API. */
-  readonly about: About
-}
-
-export interface Route {
-  readonly method: Method
-  /** Path parameters begin with a colon. */
-  readonly path: string
-  /** The name of the service function, as `authorize` hears it. */
-  readonly operation: string
-  /** Whether the path stands below `/workspaces/:ws_id`, and alone means the workspace `default`. */
-  readonly scoped: boolean
-  handle(call: Call): Promise<Response>
-}
+const openapiDocument = lazy(() => import('./openapi.ts'))
 
 const ofTheApi: readonly Route[] = [
   {
@@ -49,7 +27,7 @@ const ofTheApi: readonly Route[] = [
     operation: 'openapi',
     scoped: false,
     async handle({ about }) {
-      const { openapi } = await import('./openapi.ts')
+      const { openapi } = await openapiDocument()
       return json(200, openapi(routes, about))
     },
   },
@@ -72,12 +50,21 @@ function routeOf(name: OperationName, operation: Operation): Route {
     scoped,
     async handle(call) {
       const useCase: Function = functionOf(call.services, name)
-      const place = [...(scoped ? [call.workspace] : []), ...(path.includes('{id}') ? [call.params['id']] : [])]
-      // The error of an unknown id comes before any error of the body.
-      if (path.includes('{id}') && operation.input) await functionOf(call.services, getOf(name))(...place)
-      return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)
+      const hasId = path.includes('{id}')
+      const place = [...(scoped ? [call.workspace] : []), ...(hasId ? [call.params['id']] : [])]
+      try {
+        return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)
+      } catch (cause) {
+        // The error of an unknown id comes before any error of the body.
+        if (hasId && operation.input && isRefusedBody(cause)) await functionOf(call.services, getOf(name))(...place)
+        throw cause
+      }
     },
   }
+}
+
+function isRefusedBody(cause: unknown): boolean {
+  return cause instanceof PosthornError && (cause.code === 'validation' || cause.code === 'too_large')
 }
 
 type Noun = keyof typeof listParameters

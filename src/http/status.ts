@@ -1,8 +1,11 @@
 import type { Context } from '../context.ts'
+import { lazy } from '../runtime/lazy.ts'
 import type { Measures } from '../services/measures.ts'
 import type { Services } from '../services/services.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
+
+const metrics = lazy(() => import('./metrics.ts'))
 
 /**
  * Serves the status report on any path. On paths that end in `/live` it says that this process turns, asking no engine; in
@@ -15,7 +18,7 @@ export function statusHandler(
 ): Handler {
   async function answer(path: string): Promise<Response> {
     if (path.endsWith('/metrics')) {
-      const { metricsText, metricsType } = await import('./metrics.ts')
+      const { metricsText, metricsType } = await metrics()
       return new Response(await metricsText(ctx, measures), { headers: { 'content-type': metricsType } })
     }
     if (path.endsWith('/live')) return json(200, { status: 'UP' })

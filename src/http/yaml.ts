@@ -13,7 +13,7 @@ const maxAliases = 100
 const maxNesting = 500
 const maxProperties = 1000
 
-/** The value of one document of YAML 1.2, as JSON text. @throws PosthornError `validation`. */
+/** The value of a single document of YAML 1.2, as JSON text. @throws PosthornError `validation`. */
 export function yamlToJson(text: string): string {
   if (text.length > maxLength) {
     throw new PosthornError(
@@ -66,7 +66,7 @@ export function yamlOf(value: unknown): string | null {
   }
 }
 
-/** The one document of a text. It stops at the first error: a document can hold a million of them. */
+/** The single document of a text. Stops at the first error: a text can hold a million errors. */
 function composed(text: string): Document.Parsed {
   const lines = new LineCounter()
   const refuse = (message: string, offset: number): never => {
@@ -86,7 +86,7 @@ function composed(text: string): Document.Parsed {
     // Its own check compares every key with every other.
     uniqueKeys: false,
   })
-  // The composer gathers errors, and offers no way to stop at the first one.
+  // The composer gathers errors, and cannot be told to stop at the first error.
   Object.assign(composer, {
     onError(
       at: number | readonly [number, number] | { offset: number },
@@ -105,7 +105,7 @@ function composed(text: string): Document.Parsed {
     if (error !== undefined) refuse(error.message, error.pos[0])
     document = next
   }
-  return document! // there is always one when the composer is told to force it
+  return document! // the composer always makes a document when it is forced to
 }
 
 /** Precedes the text of a scalar, and that of a document, among the lexer's tokens. */

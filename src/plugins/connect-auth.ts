@@ -1,9 +1,13 @@
 import * as v from 'valibot'
 
 import { definePlugin } from '../contracts/plugin.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { anyObject, isPlainObject, object, oneOf } from '../schema/fields.ts'
 import { type ProviderName, providers } from './providers.ts'
 import { unauthorized } from './unauthorized.ts'
+
+/** Few instances receive from providers. */
+const providerChecks = lazy(() => import('./provider-checks.ts'))
 
 interface ConnectAuthConfig {
   readonly provider: ProviderName
@@ -29,8 +33,7 @@ export const connectAuth = definePlugin({
   secrets: ['provider_config.secret', 'provider_config.authentication_secret'],
   config,
   async prepare({ provider, provider_config }, platform) {
-    // Few instances receive from providers.
-    const { checkOf } = await import('./provider-checks.ts')
+    const { checkOf } = await providerChecks()
     const verify = await checkOf(provider, provider_config, platform)
     return {
       async inbound(request, { now }) {

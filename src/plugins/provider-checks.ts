@@ -1,6 +1,7 @@
 import type * as v from 'valibot'
 
-import type { Awaitable, Inbound } from '../contracts/plugin.ts'
+import type { Awaitable } from '../contracts/awaitable.ts'
+import type { Inbound } from '../contracts/request.ts'
 import type { Platform } from '../contracts/platform.ts'
 import { equalText } from '../core/constant-time.ts'
 import { base64Of, bytesOf, hexOf, joinBytes } from '../core/encoding.ts'

@@ -1,6 +1,8 @@
 import * as v from 'valibot'
 
-import { type Awaitable, definePlugin, type Outbound, type OutboundContext } from '../contracts/plugin.ts'
+import type { Awaitable } from '../contracts/awaitable.ts'
+import { definePlugin, type OutboundContext } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import type { Platform } from '../contracts/platform.ts'
 import { allOf, goOn } from '../core/awaitable.ts'
 import { signEd25519, signingKey, verifyEd25519 } from '../core/ed25519.ts'

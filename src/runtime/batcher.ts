@@ -1,9 +1,9 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { InTurns } from '../core/in-turns.ts'
-import { mayTake } from '../core/share.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { startTimer } from './timer.ts'
+import { waitingShares } from './waiting-shares.ts'
 import { withDeadline } from './deadline.ts'
 
 const mostEntries = 500
@@ -13,8 +13,6 @@ const mostInFlight = 2
 const leastBeside = 32
 const leastBytesBeside = 128 * 1024
 const longestWaitMs = 5
-const mostWaiting = 10_000
-const mostWaitingBytes = 128 * 1024 * 1024
 const deadlineMs = 10_000
 const lingerMs = 50
 
@@ -71,14 +69,13 @@ export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): 
 class Batches<Entry, Answer> {
   readonly #options: BatcherOptions<Entry, Answer>
   readonly #queue = new InTurns<Waiting<Entry, Answer>>()
-  readonly #held = new Map<string, { entries: number; bytes: number }>()
+  readonly #shares = waitingShares()
   readonly #lingering: Alarm
   readonly #patience: Alarm
   #numbers = 0
   /** Entries up to this number are not to wait any longer, and how many of them there are. */
   #hurried = 0
   #urgent = 0
-  #waitingBytes = 0
   #inFlight = 0
   /** Canceled for all that is in flight when it is given up. */
   #until = new Cancellation()
@@ -99,7 +96,7 @@ class Batches<Entry, Answer> {
     const { workspaceOf, bytesOf, batches, onOverload } = this.#options
     const workspace = workspaceOf(entry)
     const bytes = bytesOf(entry)
-    if (!this.#mayWait(workspace, bytes)) {
+    if (!this.#shares.take({ workspace, bytes }, batches ? this.#queue.size : this.#inFlight)) {
       onOverload?.()
       return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
     }
@@ -125,7 +122,7 @@ class Batches<Entry, Answer> {
     this.#patience.stop()
     this.#urgent = 0
     for (const waiting of this.#queue.clear()) {
-      this.#release(waiting)
+      this.#shares.give(waiting)
       waiting.reject(late)
     }
     const lost = this.#until
@@ -145,7 +142,7 @@ class Batches<Entry, Answer> {
 
   #isWorthAnother(): boolean {
     if (this.#inFlight >= mostInFlight) return false
-    return this.#urgent >= leastBeside || this.#waitingBytes >= leastBytesBeside
+    return this.#urgent >= leastBeside || this.#shares.bytes >= leastBytesBeside
   }
 
   /** A flush that waits for a lock, or for a slow engine, keeps nobody else waiting for long. */
@@ -160,36 +157,13 @@ class Batches<Entry, Answer> {
     this.#queue.takeWhile((next) => {
       bytes += next.bytes
       if (batch.length === mostEntries || (bytes > mostBytes && batch.length > 0)) return false
-      this.#release(next)
+      this.#shares.give(next)
       batch.push(next)
       if (next.number <= this.#hurried) this.#urgent--
       return true
     })
     if (this.#queue.size === 0) this.#lingering.stop()
     return batch
-  }
-
-  /** Counts an entry as waiting, unless that is more than the share of its workspace. */
-  #mayWait(workspace: string, bytes: number): boolean {
-    const own = this.#held.get(workspace)
-    const waiting = this.#options.batches ? this.#queue.size : this.#inFlight
-    if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
-    if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - this.#waitingBytes)) return false
-    if (own === undefined) this.#held.set(workspace, { entries: 1, bytes })
-    else {
-      own.entries++
-      own.bytes += bytes
-    }
-    this.#waitingBytes += bytes
-    return true
-  }
-
-  #release({ workspace, bytes }: Waiting<Entry, Answer>): void {
-    this.#waitingBytes -= bytes
-    const own = this.#held.get(workspace)
-    if (own === undefined) return
-    own.bytes -= bytes
-    if (--own.entries === 0) this.#held.delete(workspace)
   }
 
   #hurryAll(): void {
@@ -213,7 +187,7 @@ class Batches<Entry, Answer> {
       for (const waiting of batch) waiting.reject(cause)
     } finally {
       this.#inFlight--
-      if (!this.#options.batches) for (const waiting of batch) this.#release(waiting)
+      if (!this.#options.batches) for (const waiting of batch) this.#shares.give(waiting)
       this.#pump()
     }
   }

@@ -1,5 +1,5 @@
 import type { Clock } from '../contracts/clock.ts'
-import type { Cancelable } from '../core/cancellation.ts'
+import type { Cancelable } from '../contracts/cancelable.ts'
 import { startTimer } from './timer.ts'
 
 /**

@@ -14,6 +14,7 @@ import {
   unsupported,
   withDefault,
 } from './fields.ts'
+import { isFramingHeader } from './framing-headers.ts'
 import {
   description,
   id,
@@ -28,19 +29,6 @@ import {
 
 export const endpointMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const
 
-/** Headers that frame or route a message, which only the HTTP client may set (RFC 9110 section 7.6.1, RFC 9112). */
-const framing = new Set([
-  'host',
-  'content-length',
-  'connection',
-  'keep-alive',
-  'transfer-encoding',
-  'te',
-  'trailer',
-  'upgrade',
-  'expect',
-])
-
 const headerName = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const headerValue = /^[\x09\x20-\x7e\x80-\xff]*$/
@@ -48,8 +36,7 @@ const headerValue = /^[\x09\x20-\x7e\x80-\xff]*$/
 /** Why a header may not be set, or null. Names are RFC 9110 tokens, values hold no control characters and are Latin-1. */
 export function headerProblem(key: string, value: string): string | null {
   if (!headerName.test(key)) return 'invalid header name'
-  const lower = key.toLowerCase()
-  if (framing.has(lower) || lower.startsWith('proxy-')) return 'header cannot be set'
+  if (isFramingHeader(key.toLowerCase())) return 'header cannot be set'
   return headerValue.test(value) ? null : 'invalid header value'
 }
 
@@ -71,6 +58,9 @@ const urlPattern = String.raw`^[Hh][Tt][Tt][Pp][Ss]?://[^\s/?#@\\]+([/?#][^\x00]
 /** The most event patterns that all endpoints of a workspace may have together. */
 export const maxPatterns = 100_000
 
+/** How long a request may take where nobody says another time. */
+export const defaultTimeoutMs = 10_000
+
 /** What is sent where. `timeout` is in milliseconds; 0 means `deliver.timeoutMs` of the instance. */
 const request = object({
   url: text({ min: 1, max: 8192, rule: urlProblem, pattern: urlPattern }),
@@ -83,7 +73,7 @@ const request = object({
       values: { pattern: headerValue.source },
     }),
   ),
-  timeout: withDefault(integer({ min: 0, max: 60_000 }), 10_000),
+  timeout: withDefault(integer({ min: 0, max: 60_000 }), defaultTimeoutMs),
 })
 
 /** One entry per try: the seconds to wait before it, counted from the end of the try before. */

@@ -11,22 +11,19 @@ import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Asked, listPage } from './listing.ts'
 import type { AttemptService } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 export function attemptService(ctx: Context): AttemptService {
   const { compatible } = ctx.settings
   return {
-    async list(workspace, query = {}) {
-      const { id } = await resolveWorkspace(ctx, workspace)
+    async list(workspaceId, query = {}) {
       return await listPage<Attempt>(listParameters.attempts, query, async (asked) => {
         const now = ctx.clock.now()
-        const page = await ctx.storage.attempts.list(id, storedQuery(asked, now, compatible))
+        const page = await ctx.storage.attempts.list(workspaceId, storedQuery(asked, now, compatible))
         return { ...page, rows: page.rows.map((row) => shownAttempt(row, now, compatible)) }
       })
     },
 
-    async get(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async get(workspaceId, id) {
       const found = idPattern.test(id) ? await ctx.storage.attempts.get(workspaceId, id) : null
       if (found === null) throw notFound()
       const attempt = shownAttempt(found, ctx.clock.now(), compatible)

@@ -1,16 +1,7 @@
+import type { Catalogue } from '../contracts/catalogue.ts'
 import { invalid } from '../errors.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import { reasonsAt } from '../schema/parse.ts'
-
-/** The event types that the host declares. */
-export interface Catalogue {
-  readonly schemas: EventCatalogue
-  /**
-   * Lets an event pass whose data, given as JSON text, its schema takes; one of an undeclared type unless the catalogue is strict.
-   * @throws PosthornError `validation`
-   */
-  check(eventType: string, data: string): Promise<void>
-}
 
 export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
   return {

@@ -1,35 +1,9 @@
 import type { Context } from '../context.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { attemptService } from './attempts.ts'
 import { type Deliver, deliverService } from './deliver.ts'
-import { endpointResources } from './endpoints.ts'
-import { eventReads } from './events.ts'
+import { earlyServices } from './early.ts'
 import { type Ingest, ingestService } from './ingest.ts'
-import { pluginService } from './plugins.ts'
-import { publishService } from './publish.ts'
-import type { SecretsService, Services, StatusService, UseCases } from './services.ts'
-import { sourceService } from './sources.ts'
-
-/** The use cases that most processes see. */
-function earlyServices(ctx: Context, ingest: Ingest) {
-  return {
-    workspaces: {},
-    endpoints: endpointResources(ctx),
-    sources: sourceService(ctx),
-    plugins: pluginService(ctx),
-    events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
-    attempts: attemptService(ctx),
-    config: {},
-  }
-}
-
-type Early = ReturnType<typeof earlyServices>
-/** All other use cases: those that most processes never see. */
-export type LateServices = StatusService & {
-  readonly secrets: SecretsService
-} & {
-  readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
-}
+import type { SecretsService, Services, UseCases } from './services.ts'
 
 type Functions = Readonly<Record<string, Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>>>
 
@@ -54,7 +28,7 @@ export function composeServices(
       (async (...args: unknown[]) => ((await late()) as object as Functions)[noun]![verb]!(...args))
   }
   const services = {
-    ...(useCases as object as UseCases), // LateServices is all that is not early
+    ...(useCases as object as UseCases), // `LateServices` is all that is not early
     secrets: {
       reseal: async (...asked: Parameters<SecretsService['reseal']>) => (await late()).secrets.reseal(...asked),
       status: async () => (await late()).secrets.status(),

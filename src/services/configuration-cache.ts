@@ -4,6 +4,7 @@ import type { CompiledConfiguration, ConfigurationCache, ReadyPlugin } from '../
 import type { Logger } from '../contracts/observer.ts'
 import type { Platform } from '../contracts/platform.ts'
 import type { PluginRegistry } from '../contracts/plugin.ts'
+import type { RowSecrets } from '../contracts/row-secrets.ts'
 import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
@@ -13,7 +14,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import { check } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { holdsSealed, type RowSecrets } from './secrets/row-secrets.ts'
+import { holdsSealed } from './secrets/row-secrets.ts'
 import { UnopenedError } from './secrets/unopened-error.ts'
 
 const mostWorkspaces = 1000

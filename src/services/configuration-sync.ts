@@ -2,8 +2,9 @@ import type { Context } from '../context.ts'
 import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage/configuration.ts'
 import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { recordText } from '../core/capture.ts'
-import { planConfig, routeKeys } from '../core/config-plan.ts'
+import { planConfig } from '../core/config-plan.ts'
 import { oneLine } from '../core/one-line.ts'
+import { routesOf } from '../core/unique-keys.ts'
 import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
 import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
@@ -13,6 +14,7 @@ import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from './services.ts'
 import { givenDocument } from './secrets/given-document.ts'
+import { sealedRowsOf } from './secrets/row-secrets.ts'
 import { shownConfiguration } from './secrets/shown-configuration.ts'
 import { refusalOf, taken } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
@@ -20,7 +22,6 @@ import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts
 import {
   boundsOf,
   defaultWorkspace,
-  resolveWorkspace,
   unknownWorkspace,
   unwrittenDefault,
   violationError,
@@ -36,15 +37,15 @@ export function configurationSync(ctx: Context): ConfigService {
   }
 
   return {
-    async sync(workspace, document, { dryRun = false } = {}) {
-      const { id } = dryRun ? await resolveWorkspace(ctx, workspace) : await writableWorkspace(ctx, workspace)
+    async sync(id, document, { dryRun = false } = {}) {
+      if (!dryRun && id === defaultWorkspace) await writableWorkspace(ctx, id)
       const bounds = boundsOf(ctx)
       refuseTooMany(document, bounds)
-      const secrets = ctx.secrets.seals ? await ctx.secrets.rows() : null
+      const secrets = ctx.secrets.seals ? await sealedRowsOf(ctx.secrets) : null
       const early = secrets === null ? parsed(ctx, document) : null
       return await withWriteLock<SyncReport>(ctx.storage, id, async () => {
         const stored = await configurationOf(id)
-        if (stored === null) throw unknownWorkspace(workspace)
+        if (stored === null) throw unknownWorkspace(id)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
         const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both is there
@@ -69,10 +70,9 @@ export function configurationSync(ctx: Context): ConfigService {
       })
     },
 
-    async dump(workspace, { secrets } = {}) {
-      const { id } = await resolveWorkspace(ctx, workspace)
+    async dump(id, { secrets } = {}) {
       const current = await configurationOf(id)
-      if (current === null) throw unknownWorkspace(workspace)
+      if (current === null) throw unknownWorkspace(id)
       return documentOf(await shownConfiguration(ctx.secrets, current, secrets))
     },
   }
@@ -143,7 +143,7 @@ async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: rea
       .filter((route) => route.workspaceId !== workspaceId)
       .flatMap(({ methods, path }) => methods.map((method) => key(method, path))),
   )
-  const clash = sources.flatMap(routeKeys).find(({ method, path }) => held.has(key(method, path)))
+  const clash = sources.flatMap(routesOf).find(({ method, path }) => held.has(key(method, path)))
   if (clash !== undefined) throw taken('path')
 }
 

@@ -1,19 +1,11 @@
-import type { CompiledConfiguration, Context } from '../context.ts'
+import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
-import type { Delivery } from '../contracts/storage/attempts.ts'
 import type { Cancellation } from '../core/cancellation.ts'
-import { type Ended, type Outcome, settle } from '../core/settle.ts'
+import { type Ended, settle } from '../core/settle.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
-import type { Endpoint } from '../schema/endpoint.ts'
+import type { Loaded, Sent } from './loaded-attempt.ts'
 import { AttemptSender } from './send-attempt.ts'
 import { AttemptSettler } from './settle-attempt.ts'
-
-/** An open attempt, with all that is needed to send the request. `endpoint` is null when the endpoint was deleted. */
-export interface Loaded {
-  readonly delivery: Delivery
-  readonly configuration: CompiledConfiguration
-  readonly endpoint: Endpoint | null
-}
 
 export interface Deliver {
   /** Loads open attempts. Attempts that are closed, and those of deleted workspaces, are left out. */
@@ -40,13 +32,6 @@ export interface Deliver {
 }
 
 export type Conclusion = Ended
-
-export interface Sent {
-  readonly outcome: Outcome
-  readonly startedAt: number
-  /** Whether the endpoint timed out, could not be reached, or the answer did not end in time. */
-  readonly slow: boolean
-}
 
 /** Makes attempts: load, send, settle. The caller decides when, and holds the job meanwhile. */
 export function deliverService(ctx: Context): Deliver {

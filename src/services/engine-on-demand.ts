@@ -7,6 +7,7 @@ import type { BoundStorage, Storage } from '../contracts/storage.ts'
 import type { Collection, Workspaces } from '../contracts/storage/configuration.ts'
 import type { Events } from '../contracts/storage/events.ts'
 import type { ListQuery } from '../contracts/storage/list.ts'
+import { lazy } from '../runtime/lazy.ts'
 
 /** What an engine that is loaded on demand has: everything, but nothing to verify, to ping or to warn of. */
 type Engine = Omit<Storage, 'verify' | keyof EnginePart> &
@@ -66,14 +67,14 @@ type Source<Part> = () => Part | Promise<Part>
 
 /** The storage that `load` makes, loaded when something is first asked of it: those who bring their own never load it. */
 export function engineOnDemand(name: string, load: () => Promise<Storage>): Engine {
-  const engine = once(load)
+  const engine = lazy(load)
   return {
     ...storageOf(name, engine),
     // The host gets it at once; that its handle is good for nothing is told by the first call.
     using: (tx, options) =>
       boundOf(
         name,
-        once(async () => (await engine()).using!(tx, options)),
+        lazy(async () => (await engine()).using!(tx, options)),
       ),
   }
 }
@@ -117,19 +118,4 @@ function deferred<Part extends object, Name extends keyof Part>(
     }
   // One function for each name: `names` lists functions that answer promises.
   return Object.fromEntries(Object.keys(names).map((name) => [name, passOn(name)])) as Required<Pick<Part, Name>>
-}
-
-/** Makes a thing once, when it is first asked for; anew after that failed. */
-function once<Part extends object>(make: () => Promise<Part>): Source<Part> {
-  let there: Part | Promise<Part> | undefined
-  return () => {
-    there ??= make().then(
-      (made) => (there = made),
-      (cause: unknown) => {
-        there = undefined
-        throw cause
-      },
-    )
-    return there
-  }
 }

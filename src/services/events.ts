@@ -5,7 +5,6 @@ import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** A page of events ends early when its data reaches this. */
 const maxPageBytes = 16 * 1024 * 1024
@@ -13,15 +12,13 @@ const maxPageBytes = 16 * 1024 * 1024
 /** What can be read of events; `data` is text here. */
 export function eventReads(ctx: Context): Pick<EventService, 'list' | 'get'> {
   return {
-    async list(workspace, query = {}) {
-      const { id } = await resolveWorkspace(ctx, workspace)
+    async list(workspaceId, query = {}) {
       return await listPage<StoredEvent>(listParameters.events, query, (asked) =>
-        ctx.storage.events.list(id, { ...asked, maxBytes: maxPageBytes }),
+        ctx.storage.events.list(workspaceId, { ...asked, maxBytes: maxPageBytes }),
       )
     },
 
-    async get(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async get(workspaceId, id) {
       const found = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
       if (found === null) throw notFound()
       return found

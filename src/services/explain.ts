@@ -7,15 +7,13 @@ import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { idPattern } from '../schema/shared.ts'
 import type { EventService, Explanation } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 const mostAttempts = 1000
 
 /** Tells for each endpoint of the workspace whether it got an event, and why not. */
 export function explainService(ctx: Context): Pick<EventService, 'explain'> {
   return {
-    async explain(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async explain(workspaceId, id) {
       const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
       if (event === null) throw notFound()
       const configuration = await ctx.configuration.fresh(workspaceId)

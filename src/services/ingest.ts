@@ -1,5 +1,4 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
-import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
@@ -7,7 +6,7 @@ import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { traced } from './traced.ts'
-import { type Batcher, batcher } from '../runtime/batcher.ts'
+import { EntryWriter } from './entry-writer.ts'
 import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -40,119 +39,23 @@ export interface Ingest {
   giveUp(): void
 }
 
-/** How long a held key is asked for, and how often. */
-const heldMs = 10_000
-const firstPauseMs = 10
-const longestPauseMs = 250
 /** How often an event is matched anew when writes of configuration overtake it. */
 const mostTries = 20
 
-/** Makes events of what comes in: the one way into storage, whoever publishes. */
+/** How the attempts of an event are made, under a configuration. */
+type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[]
+
+/** Makes events of what comes in: the only way into storage, whoever publishes. */
 export function ingestService(ctx: Context): Ingest {
-  const options = {
-    flush,
-    bytesOf: ({ event }: IngestEntry) => event.data.length,
-    workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
-    clock: ctx.clock,
-    batches: ctx.batches,
-    resends: ctx.resends,
-    onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
-  }
-  const plain: Batcher<IngestEntry, IngestAnswer> = batcher(options)
-  // Of those whose unique_id or id may be held by a transaction of a host. Others shall not wait with them.
-  const contested: Batcher<IngestEntry, IngestAnswer> = batcher(options)
-
-  async function flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
-    const answers = await ctx.storage.events.ingest(entries, { enqueue: ctx.ownQueue })
-    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
-      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
-    )
-    if (jobs.length > 0) ctx.enqueued(jobs)
-    return answers
-  }
-
-  async function store(
-    configuration: CompiledConfiguration,
-    incoming: Incoming,
-    attemptsOf: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
-  ): Promise<Ingested | 'stale'> {
-    await ctx.clock.ready?.()
-    const now = ctx.clock.now()
-    const event: StoredEvent = {
-      id: incoming.id ?? ctx.newId(),
-      event_type: incoming.event_type,
-      data: incoming.data,
-      ingested_at: now,
-      unique_id: incoming.unique_id,
-      created_at: now,
-      updated_at: now,
-    }
-    const attempts = attemptsOf(event, configuration)
-    const entry = {
-      workspaceId: configuration.workspace.id,
-      revision: configuration.revision,
-      event,
-      attempts,
-      ...(incoming.id !== null && { token: ctx.newId() }),
-    }
-    const answer = await followed(entry, incoming.trace ?? null)
-    switch (answer.kind) {
-      case 'stored':
-        ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
-        return { kind: 'stored', event }
-      case 'duplicate':
-        return { kind: 'duplicate', event: answer.event }
-      case 'stale':
-        return 'stale'
-      case 'id_taken':
-        throw await refusalOfEvent(entry.workspaceId, event.id)
-      case 'rejected':
-        throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
-      case 'held':
-        throw new PosthornError('timeout', 'a transaction that is open holds the id or the unique_id of the event')
-    }
-  }
-
-  /** Of an event elsewhere a caller learns only that the id is taken. */
-  async function refusalOfEvent(workspaceId: string, id: string): Promise<PosthornError> {
-    return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
-  }
-
-  /** Hands an entry to the batcher, with the trace context that its attempts belong to. */
-  function followed(entry: IngestEntry, parent: string | null): Promise<IngestAnswer> {
-    if (ctx.telemetry === undefined) return add(entry)
-    const { workspaceId, event } = entry
-    const since = ctx.clock.elapsed()
-    return traced(
-      ctx.telemetry.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
-      (trace) => add(trace === null ? entry : { ...entry, trace }),
-      (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
-    )
-  }
-
-  /** Adds an entry to a batch. One that somebody holds is asked for again and again, and takes no connection meanwhile. */
-  async function add(entry: IngestEntry): Promise<IngestAnswer> {
-    if (entry.event.unique_id === null && entry.token === undefined) return await plain.add(entry)
-    const since = ctx.clock.elapsed()
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
-      const answer = await contested.add(entry)
-      if (answer.kind !== 'held' || ctx.clock.elapsed() - since >= heldMs) return answer
-      await ctx.clock.sleep(pauseMs)
-    }
-  }
-
-  const matched = (event: StoredEvent, configuration: CompiledConfiguration) =>
+  const entries = new EntryWriter(ctx)
+  const matched: AttemptsOf = (event, configuration) =>
     fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
 
-  async function withAttempts(
-    workspaceId: string,
-    incoming: Incoming,
-    attemptsOf: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
-  ): Promise<Ingested> {
+  async function withAttempts(workspaceId: string, incoming: Incoming, attemptsOf: AttemptsOf): Promise<Ingested> {
     let configuration = await ctx.configuration.get(workspaceId)
     for (let tries = 0; tries < mostTries; tries++) {
       if (configuration === null) throw new PosthornError('unknown_workspace', `invalid workspace: ${workspaceId}`)
-      const answer = await store(configuration, incoming, attemptsOf)
+      const answer = await store(ctx, entries, configuration, incoming, attemptsOf)
       if (answer !== 'stale') return answer
       configuration = await ctx.configuration.fresh(workspaceId)
     }
@@ -160,17 +63,79 @@ export function ingestService(ctx: Context): Ingest {
   }
 
   return {
-    under: (configuration, incoming) => store(configuration, incoming, matched),
+    under: (configuration, incoming) => store(ctx, entries, configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,
-    async idle() {
-      await Promise.all([plain.idle(), contested.idle()])
-    },
-    giveUp() {
-      plain.giveUp()
-      contested.giveUp()
-    },
+    idle: () => entries.idle(),
+    giveUp: () => entries.giveUp(),
   }
+}
+
+/** Stores an event with its attempts. */
+async function store(
+  ctx: Context,
+  entries: EntryWriter,
+  configuration: CompiledConfiguration,
+  incoming: Incoming,
+  attemptsOf: AttemptsOf,
+): Promise<Ingested | 'stale'> {
+  await ctx.clock.ready?.()
+  const now = ctx.clock.now()
+  const event: StoredEvent = {
+    id: incoming.id ?? ctx.newId(),
+    event_type: incoming.event_type,
+    data: incoming.data,
+    ingested_at: now,
+    unique_id: incoming.unique_id,
+    created_at: now,
+    updated_at: now,
+  }
+  const attempts = attemptsOf(event, configuration)
+  const entry = {
+    workspaceId: configuration.workspace.id,
+    revision: configuration.revision,
+    event,
+    attempts,
+    ...(incoming.id !== null && { token: ctx.newId() }),
+  }
+  const answer = await followed(ctx, entries, entry, incoming.trace ?? null)
+  switch (answer.kind) {
+    case 'stored':
+      ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
+      return { kind: 'stored', event }
+    case 'duplicate':
+      return { kind: 'duplicate', event: answer.event }
+    case 'stale':
+      return 'stale'
+    case 'id_taken':
+      throw await refusalOfEvent(ctx, entry.workspaceId, event.id)
+    case 'rejected':
+      throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
+    case 'held':
+      throw new PosthornError('timeout', 'a transaction that is open holds the id or the unique_id of the event')
+  }
+}
+
+/** Of an event elsewhere a caller learns only that the id is taken. */
+async function refusalOfEvent(ctx: Context, workspaceId: string, id: string): Promise<PosthornError> {
+  return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
+}
+
+/** Writes an entry, with the trace context that its attempts belong to. */
+function followed(
+  ctx: Context,
+  entries: EntryWriter,
+  entry: IngestEntry,
+  parent: string | null,
+): Promise<IngestAnswer> {
+  if (ctx.telemetry === undefined) return entries.write(entry)
+  const { workspaceId, event } = entry
+  const since = ctx.clock.elapsed()
+  return traced(
+    ctx.telemetry.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
+    (trace) => entries.write(trace === null ? entry : { ...entry, trace }),
+    (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
+  )
 }
 
 function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
@@ -182,9 +147,4 @@ function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
     default:
       return 'failed'
   }
-}
-
-/** The pointer that the queue holds of an attempt. */
-export function jobOf(workspaceId: string, attempt: NewAttempt): Job {
-  return { id: attempt.id, workspace: workspaceId, group: attempt.endpoint_id, due_at: attempt.scheduled_at }
 }

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
-import type { LateServices } from './compose.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
+import type { LateServices } from './early.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'

@@ -6,7 +6,7 @@ import { listParameters } from '../schema/page.ts'
 import { check, parse } from '../schema/parse.ts'
 import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
 import { type Described, resourceService } from './resources.ts'
-import { holdsSealed } from './secrets/row-secrets.ts'
+import { holdsSealed, sealedRowsOf } from './secrets/row-secrets.ts'
 import type { PluginListInput, ResourceService } from './services.ts'
 
 export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
@@ -92,7 +92,7 @@ export async function completeConfig(
     const made = (given[key] ?? null) === null
     if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
   }
-  const unopened = ctx.secrets.seals ? (await ctx.secrets.rows()).unopenedProblems(kind, filled) : null
+  const unopened = ctx.secrets.seals ? (await sealedRowsOf(ctx.secrets)).unopenedProblems(kind, filled) : null
   if (unopened !== null) return { ok: false, fields: unopened }
   const config = check(kind.config, filled)
   if (!config.ok) return config

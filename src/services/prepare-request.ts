@@ -1,10 +1,10 @@
 import type { Context } from '../context.ts'
-import type { Outbound } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { identified, outboundRequest, requestProblem } from '../core/request.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
-import type { Loaded } from './deliver.ts'
+import type { Loaded } from './loaded-attempt.ts'
 import { DeliveryContext, runOutbound } from './outbound.ts'
 
 /**

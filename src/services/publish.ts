@@ -1,25 +1,36 @@
 import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
+import { PosthornError } from '../errors.ts'
 import { eventInput, type EventInput } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
-import type { Ingest } from './ingest.ts'
+import type { Incoming, Ingest, Ingested } from './ingest.ts'
 import type { EventService } from './services.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { writableWorkspace } from './resolve-workspace.ts'
+import { defaultWorkspace, makeDefault } from './resolve-workspace.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
-  const workspaces = singleFlight((idOrName) => writableWorkspace(ctx, idOrName))
+  const defaults = singleFlight(() => makeDefault(ctx))
+
+  /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */
+  async function publish(workspaceId: string, incoming: Incoming): Promise<Ingested> {
+    try {
+      return await ingest.into(workspaceId, incoming)
+    } catch (cause) {
+      const isUnwritten = cause instanceof PosthornError && cause.code === 'unknown_workspace'
+      if (workspaceId !== defaultWorkspace || !isUnwritten) throw cause
+      await defaults.ask(workspaceId)
+      return await ingest.into(workspaceId, incoming)
+    }
+  }
 
   return {
-    async create(workspace, input) {
+    async create(workspaceId, input) {
       const { id, event_type, unique_id } = parse(eventInput, shallow(input))
       const data = dataText(input)
       await ctx.catalogue.check(event_type, data)
-      // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
-      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await workspaces.ask(workspace)).id
-      const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
+      const { kind, event } = await publish(workspaceId, { id, event_type, data, unique_id })
       return { row: event, created: kind === 'stored' }
     },
   }

@@ -1,5 +1,5 @@
 import type { Reply } from '../contracts/http-client.ts'
-import type { Outbound } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import type { StoredRequest } from '../contracts/storage/attempts.ts'
 import { recordFields, recordText } from '../core/capture.ts'
 import type { Outcome } from '../core/settle.ts'

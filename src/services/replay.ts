@@ -5,9 +5,8 @@ import type { TimeRange } from '../contracts/storage/list.ts'
 import { manual } from '../core/schedule.ts'
 import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 const mostDeliveries = 10_000
 const batchSize = 500
@@ -30,9 +29,8 @@ export const replayInput = object({
 /** Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. */
 export function replayService(ctx: Context): Pick<EventService, 'replay'> {
   return {
-    async replay(workspace, input, { dryRun = false } = {}) {
+    async replay(workspaceId, input, { dryRun = false } = {}) {
       const filter = parse(replayInput, input)
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const query = {
         ...(filter.event_types && { event_types: filter.event_types }),
         ...(filter.endpoint_id && { endpoint_id: filter.endpoint_id }),

@@ -65,8 +65,23 @@ export function unwrittenDefault(ctx: Context): Workspace {
   }
 }
 
+/**
+ * Makes a write into a workspace. A write that misses the default workspace, because nobody has written that workspace yet,
+ * is made once more after the workspace was written.
+ */
+export async function writeInto<Answer>(
+  ctx: Context,
+  workspaceId: string,
+  write: () => Promise<Answer | 'missing'>,
+): Promise<Answer | 'missing'> {
+  const answer = await write()
+  if (answer !== 'missing' || workspaceId !== defaultWorkspace) return answer
+  await makeDefault(ctx)
+  return await write()
+}
+
 /** Makes the default workspace, unless somebody else does meanwhile. */
-async function makeDefault(ctx: Context): Promise<Workspace> {
+export async function makeDefault(ctx: Context): Promise<Workspace> {
   const row = unwrittenDefault(ctx)
   if ((await ctx.storage.workspaces.insert(row)) === 'written') return row
   // Somebody else made it meanwhile.

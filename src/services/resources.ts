@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Awaitable } from '../contracts/plugin.ts'
+import type { Awaitable } from '../contracts/awaitable.ts'
 import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage/configuration.ts'
 import { merge } from '../core/merge.ts'
 import { notFound } from '../errors.ts'
@@ -7,10 +7,9 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceService } from './services.ts'
-import { singleFlight } from '../runtime/single-flight.ts'
 import { refusalOf } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
-import { boundsOf, resolveWorkspace, unknownWorkspace, writableWorkspace } from './resolve-workspace.ts'
+import { boundsOf, unknownWorkspace, writeInto } from './resolve-workspace.ts'
 
 interface Resource {
   readonly id: string
@@ -39,41 +38,34 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
   ctx: Context,
   { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
-  // Creates that come side by side ask once.
-  const writable = singleFlight((workspace) => writableWorkspace(ctx, workspace))
   const { secrets } = ctx
   return {
-    async list(workspace, query) {
-      const { id } = await resolveWorkspace(ctx, workspace)
+    async list(workspaceId, query) {
       return await listPage<Row>(parameters, query ?? {}, async (asked) =>
-        secrets.maskedPage(id, noun, await collection.list(id, asked)),
+        secrets.maskedPage(workspaceId, noun, await collection.list(workspaceId, asked)),
       )
     },
 
-    async create(workspace, input) {
-      const { id: workspaceId } = await writable.ask(workspace)
+    async create(workspaceId, input) {
       const given = await secrets.given(workspaceId, noun, input, null)
       const { id, fields } = await describe(given, null, workspaceId)
       const now = ctx.clock.now()
       const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
-      const outcome = await (insert ?? collection.insert)(
-        workspaceId,
-        await secrets.sealed(workspaceId, noun, row),
-        boundsOf(ctx),
+      const sealed = await secrets.sealed(workspaceId, noun, row)
+      const outcome = await writeInto<Inserted>(ctx, workspaceId, () =>
+        (insert ?? collection.insert)(workspaceId, sealed, boundsOf(ctx)),
       )
       if (outcome === 'written') return row
-      throw outcome === 'missing' ? unknownWorkspace(workspace) : await refusalOf(ctx, workspaceId, outcome)
+      throw outcome === 'missing' ? unknownWorkspace(workspaceId) : await refusalOf(ctx, workspaceId, outcome)
     },
 
-    async get(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async get(workspaceId, id) {
       const found = idPattern.test(id) ? await collection.get(workspaceId, id) : null
       if (found === null) throw notFound()
       return await secrets.masked(workspaceId, noun, found.row)
     },
 
-    async update(workspace, id, input) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async update(workspaceId, id, input) {
       if (!idPattern.test(id)) throw notFound()
       return await withWriteLock(ctx.storage, workspaceId, async () => {
         const found = await collection.get(workspaceId, id)
@@ -91,8 +83,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       })
     },
 
-    async delete(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async delete(workspaceId, id) {
       if (idPattern.test(id)) await collection.delete(workspaceId, id)
     },
   }

@@ -1,18 +1,15 @@
 import type { Context } from '../context.ts'
-import type { NewAttempt, StoredAttempt } from '../contracts/storage/attempts.ts'
-import { shownAttempt } from '../core/attempt.ts'
+import { openAttempt, shownAttempt } from '../core/attempt.ts'
 import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 import type { EventService } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
 export function retryService(ctx: Context): Pick<EventService, 'retry'> {
   return {
-    async retry(workspace, id, endpointId) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async retry(workspaceId, id, endpointId) {
       if (!idPattern.test(id) || (await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
       if (!idPattern.test(endpointId) || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
         throw new PosthornError('validation', 'endpoint not found')
@@ -24,20 +21,5 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
       ctx.enqueued([jobOf(workspaceId, attempt)])
       return shownAttempt(openAttempt(attempt), ctx.clock.now(), ctx.settings.compatible)
     },
-  }
-}
-
-/** An attempt as storage holds it before it is made. */
-function openAttempt(attempt: NewAttempt): StoredAttempt {
-  return {
-    ...attempt,
-    status: 'OPEN',
-    attempted_at: null,
-    exhausted: false,
-    error_code: null,
-    error_message: null,
-    request: null,
-    response: null,
-    updated_at: attempt.created_at,
   }
 }

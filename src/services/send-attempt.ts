@@ -1,17 +1,16 @@
 import type { Context } from '../context.ts'
 import type { Reply } from '../contracts/http-client.ts'
-import type { Outbound } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import type { AttemptEnd, Telemetry } from '../contracts/telemetry.ts'
-import type { Cancellation } from '../core/cancellation.ts'
+import { type Cancellation, sendOptions } from '../core/cancellation.ts'
 import { recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
 import { withHeaders } from '../core/request.ts'
-import { senderOf } from '../core/sender.ts'
 import type { Outcome } from '../core/settle.ts'
 import { PosthornError } from '../errors.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
-import type { Loaded, Sent } from './deliver.ts'
+import type { Loaded, Sent } from './loaded-attempt.ts'
 import { traced } from './traced.ts'
 import { prepareRequest } from './prepare-request.ts'
 import { OutcomeRecorder } from './record-outcome.ts'
@@ -19,12 +18,10 @@ import { OutcomeRecorder } from './record-outcome.ts'
 /** Sends the requests of attempts. */
 export class AttemptSender {
   readonly #ctx: Context
-  readonly #send: ReturnType<typeof senderOf>
   readonly #recorder: OutcomeRecorder
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#send = senderOf(ctx.http)
     this.#recorder = new OutcomeRecorder(
       ctx.settings.deliver.captureBytes,
       ctx.secrets.headers,
@@ -81,7 +78,7 @@ export class AttemptSender {
     until: Cancellation,
     trace: string | null,
   ): Promise<Sent | 'busy' | null> {
-    const { clock, settings, counters, log } = this.#ctx
+    const { clock, settings, counters, log, http } = this.#ctx
     const { timeoutMs: defaultMs, captureBytes } = settings.deliver
     const startedAt = clock.now()
     const timeoutMs = endpoint.request.timeout === 0 ? defaultMs : endpoint.request.timeout
@@ -102,7 +99,7 @@ export class AttemptSender {
     let reply: Reply
     try {
       const { workspaceId } = loaded.delivery
-      reply = await this.#send(request, { timeoutMs, captureBytes, workspaceId }, until)
+      reply = await http.send(request, sendOptions({ timeoutMs, captureBytes, workspaceId }, until))
     } catch (cause) {
       log.error('the HTTP client threw', { cause })
       reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }

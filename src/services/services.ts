@@ -149,7 +149,10 @@ export interface WorkspaceUseCases extends Omit<WorkspaceService, 'ensure'> {
   ensure(input: EnsureWorkspaceInput): Promise<Created<Workspace>>
 }
 
-/** The use cases that are operations. The HTTP handlers add nothing but HTTP. Events carry `data` as text here; the public surface parses it. */
+/**
+ * The use cases that are operations. A workspace is given by the id of a workspace that exists: the edge (`http/admin.ts`,
+ * `functions.ts`) resolves the id or the name that a caller gives. Events carry `data` as text; the public surface parses it.
+ */
 export interface UseCases {
   readonly workspaces: WorkspaceUseCases
   readonly endpoints: EndpointService

@@ -1,12 +1,12 @@
 import type { Context } from '../context.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import type { Settled, Settlement } from '../contracts/storage/attempts.ts'
+import type { Ended } from '../core/settle.ts'
 import { PosthornError } from '../errors.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { announceEnding } from './announce-ending.ts'
-import type { Conclusion } from './deliver.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
-import { jobOf } from './ingest.ts'
+import { jobOf } from './job-of.ts'
 
 /** Stores what follows from a try: the end of the attempt, the next attempt, the pause of the endpoint. */
 export class AttemptSettler {
@@ -28,7 +28,7 @@ export class AttemptSettler {
   }
 
   /** See `Deliver`. */
-  async settle({ settlement, pauseUntil }: Conclusion, options: { lingers: boolean }): Promise<FinalStatus | null> {
+  async settle({ settlement, pauseUntil }: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
     const { queue } = this.#ctx
     // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
     if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])

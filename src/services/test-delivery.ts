@@ -14,10 +14,10 @@ import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
 import { attemptService } from './attempts.ts'
-import type { Deliver, Loaded } from './deliver.ts'
+import type { Deliver } from './deliver.ts'
+import type { Loaded } from './loaded-attempt.ts'
 import type { Ingest } from './ingest.ts'
 import type { EndpointService } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 const sample = { message: 'A test delivery from Posthorn.' }
 export const testInput = object({
@@ -37,13 +37,12 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
   const shares = tenantShares(ctx.settings.deliver.concurrency)
 
   return {
-    async test(workspace, id, input = {}) {
+    async test(workspaceId, id, input = {}) {
       const parsed = parse(testInput, input)
       const data =
         parsed.data instanceof JsonText
           ? parsed.data.text
           : jsonOf(parsed.data === undefined ? sample : parsed.data, 'data')
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       const stored = idPattern.test(id) ? await ctx.storage.endpoints.get(workspaceId, id) : null
       if (stored === null) throw notFound()
       const tenant = { workspace: workspaceId, owner: id }

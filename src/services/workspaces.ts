@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
-import type { Page, TimeRange } from '../contracts/storage/list.ts'
+import type { Page } from '../contracts/storage/list.ts'
 import { merge } from '../core/merge.ts'
+import { inRange } from '../core/time-range.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
@@ -74,16 +75,9 @@ function isListed(
   return (
     (name === undefined || row.name === name) &&
     Object.keys(metadata).length === 0 &&
-    inRange(row.created_at, created_at ?? {}) &&
+    inRange(row.created_at, created_at) &&
     (page === null || page === 1) &&
     isBehind(after, descending) &&
     isBehind(before, !descending)
   )
-}
-
-function inRange(
-  time: number,
-  { eq = time, gt = -Infinity, gte = time, lt = Infinity, lte = time }: TimeRange,
-): boolean {
-  return time === eq && time > gt && time >= gte && time < lt && time <= lte
 }

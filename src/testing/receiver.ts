@@ -1,5 +1,5 @@
 import type { HttpClient, Reply, SendOptions } from '../contracts/http-client.ts'
-import type { Outbound } from '../contracts/plugin.ts'
+import type { Outbound } from '../contracts/request.ts'
 import { recordText } from '../core/capture.ts'
 import { type ReceivedWebhook, verifyWebhook } from '../verify.ts'
 import type { FakeClock } from './fake-clock.ts'

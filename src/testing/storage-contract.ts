@@ -6,6 +6,7 @@ import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
 import { refusalCases } from './storage/refusals.ts'
+import { ruleCases } from './storage/rules.ts'
 import { settlementCases } from './storage/settlements.ts'
 import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
@@ -17,6 +18,7 @@ export const storageContract: Contract<Storage> = [
   ...collectionCases,
   ...configurationCases,
   ...boundsCases,
+  ...ruleCases,
   ...eventCases,
   ...attemptCases,
   ...settlementCases,

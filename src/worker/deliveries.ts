@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
-import type { Deliver, Sent } from '../services/deliver.ts'
+import type { Deliver } from '../services/deliver.ts'
+import type { Sent } from '../services/loaded-attempt.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
@@ -17,7 +18,6 @@ interface Needs {
   readonly limits: RateLimits
   readonly rests: Rests
   readonly outcomes: Outcomes
-  /** Wakes the loop that claims. */
   readonly wakeup: Wakeup
   /** Logs a failure that may come again and again. */
   readonly complain: (message: string, cause: unknown) => void

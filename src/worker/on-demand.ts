@@ -1,19 +1,14 @@
-import type { Needs, Worker } from './worker.ts'
+import { lazy } from '../runtime/lazy.ts'
+import type { Needs } from './needs.ts'
+import type { Worker } from './worker.ts'
 
 /** The worker, loaded at the first call. A process that only receives and publishes never loads the code of the worker. */
 export function workerOnDemand(needs: Needs): Worker {
-  let loading: Promise<Worker> | undefined
-
-  async function load(): Promise<Worker> {
-    const { LocalWorker } = await import('./worker.ts')
-    return new LocalWorker(needs)
-  }
-  const ready = (): Promise<Worker> => (loading ??= load())
-
+  const worker = lazy(async (): Promise<Worker> => new (await import('./worker.ts')).LocalWorker(needs))
   return {
-    start: async () => (await ready()).start(),
-    stop: async (options) => (await ready()).stop(options),
-    tick: async (options) => (await ready()).tick(options),
-    drain: async (options) => (await ready()).drain(options),
+    start: async () => (await worker()).start(),
+    stop: async (options) => (await worker()).stop(options),
+    tick: async (options) => (await worker()).tick(options),
+    drain: async (options) => (await worker()).drain(options),
   }
 }

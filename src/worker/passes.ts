@@ -1,7 +1,7 @@
 import { lengthenEveryMs } from './holds.ts'
 import type { Parts } from './loops.ts'
 import { minuteMs } from './upkeep.ts'
-import type { Needs } from './worker.ts'
+import type { Needs } from './needs.ts'
 
 export interface TickReport {
   readonly delivered: number

@@ -1,4 +1,4 @@
-import type { Loaded } from '../services/deliver.ts'
+import type { Loaded } from '../services/loaded-attempt.ts'
 import type { Hold } from './holds.ts'
 
 /** A held job, with all that is needed to send the request. */

@@ -2,7 +2,7 @@ import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
 import { wakeup, type Wakeup } from './wakeup.ts'
-import type { Needs } from './worker.ts'
+import type { Needs } from './needs.ts'
 
 /** What a start opens and the next stop closes: listeners and loops. */
 export class Run {

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { lazy } from '../runtime/lazy.ts'
 
 export const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
@@ -43,12 +44,16 @@ export function upkeep(ctx: Context): Upkeep {
   }
 }
 
+// Few instances have a breaker, and few secrets ever end.
+const circuitBreaker = lazy(() => import('../services/circuit-breaker.ts'))
+const expiredSecrets = lazy(() => import('../services/secrets/expired-secrets.ts'))
+
 async function breakCircuits(ctx: Context): Promise<void> {
   const { breaker } = ctx.settings
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (breaker === undefined || !(await ctx.storage.turn('breaker', minuteMs, now))) return
-  const { tripCircuitBreakers } = await import('../services/circuit-breaker.ts') // few have a breaker
+  const { tripCircuitBreakers } = await circuitBreaker()
   await tripCircuitBreakers(ctx, breaker, now)
 }
 
@@ -62,7 +67,7 @@ async function removeEnded(ctx: Context): Promise<void> {
   const ended = [...ctx.configuration.all()].filter(({ nextExpiry }) => nextExpiry <= now)
   const isHour = await ctx.storage.turn('expired-secrets', 60 * minuteMs, now)
   if (!isHour && ended.length === 0) return
-  const { removeExpired } = await import('../services/secrets/expired-secrets.ts') // few secrets ever end
+  const { removeExpired } = await expiredSecrets()
   await removeExpired(ctx, isHour ? undefined : ended.map(({ workspace }) => workspace.id))
 }
 

@@ -1,16 +1,12 @@
-import type { Context } from '../context.ts'
-import type { Change } from '../contracts/storage/configuration.ts'
 import { PosthornError } from '../errors.ts'
-import type { Background } from '../runtime/background.ts'
-import type { Deliver } from '../services/deliver.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { withDeadline } from '../runtime/deadline.ts'
-import type { Ingest } from '../services/ingest.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { Deliveries } from './deliveries.ts'
 import { inboxConsumer } from './inbox.ts'
 import { Holds } from './holds.ts'
 import type { Parts } from './loops.ts'
+import type { Needs } from './needs.ts'
 import { Outcomes } from './outcomes.ts'
 import { Passes, type TickReport } from './passes.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -19,7 +15,6 @@ import { Run } from './run.ts'
 import { Slots } from './slots.ts'
 import { sweep } from './sweep.ts'
 import { upkeep } from './upkeep.ts'
-import type { Wakeup } from './wakeup.ts'
 
 /** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
 const graceMs = 500
@@ -46,26 +41,6 @@ export interface Worker {
   tick(options?: { budgetMs?: number }): Promise<TickReport>
   /** Ticks until nothing is due. `until` (unix ms): until nothing is due at that time; a fake clock is advanced to it. */
   drain(options?: { until?: number }): Promise<void>
-}
-
-/** A clock that a test moves: see `FakeClock`. */
-export interface Movable {
-  advance(ms: number): Promise<void>
-  skip?(ms: number): boolean
-}
-
-/** What the worker works with. */
-export interface Needs {
-  readonly ctx: Context
-  readonly ingest: Ingest
-  readonly deliver: Deliver
-  readonly background: Background
-  /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
-  readonly jobs: Wakeup
-  /** Drops what this process remembers of a configuration that another process changed. */
-  changed(change: Change): void
-  /** Moves the time, when the clock is a fake clock. */
-  readonly time?: Movable | undefined
 }
 
 /** Starts and stops the loops of this process. */

@@ -1,7 +1,8 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
+import type { Row } from '../../adapters/sql/values.ts'
+import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
 import type { Inbox } from '../../src/contracts/inbox.ts'

@@ -4,7 +4,7 @@ import { type AddressInfo, createServer } from 'node:net'
 import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 
-import { clientOf } from '../../adapters/postgres/clients.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
 
 /** A message of the protocol: its letter, its length, and what it says. */
 function message(letter: string, body: Buffer): Buffer {

@@ -2,7 +2,8 @@ import { Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
-import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
+import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { describePgbouncer, startPgbouncer } from '../support/pgbouncer.ts'
 import { type SilentLine, silentLine } from '../support/silent-line.ts'
 

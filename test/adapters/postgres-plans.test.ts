@@ -1,9 +1,10 @@
 import { escapeLiteral, Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
+import type { Row } from '../../adapters/sql/values.ts'
+import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
-import type { Value } from '../../adapters/postgres/sql.ts'
+import type { Value } from '../../adapters/sql/sql.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
 import { claimOptions } from '../support/claim-options.ts'

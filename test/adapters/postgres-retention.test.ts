@@ -1,7 +1,8 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
-import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
+import type { Row } from '../../adapters/sql/values.ts'
+import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import { attempt, claimAll, endpoint, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { schemasOf } from '../support/postgres.ts'

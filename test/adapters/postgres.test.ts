@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
-import { clientOf } from '../../adapters/postgres/clients.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import { attempt, endpoint, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'

@@ -1,6 +1,7 @@
 import type { Pool } from 'pg'
 
-import type { PostgresClient, Row } from '../../adapters/postgres/clients.ts'
+import type { Row } from '../../adapters/sql/values.ts'
+import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { AttemptQuery } from '../../src/contracts/storage/attempts.ts'
 import type { EventQuery } from '../../src/contracts/storage/events.ts'

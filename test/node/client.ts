@@ -1,4 +1,4 @@
-import type { Outbound } from '../../src/contracts/plugin.ts'
+import type { Outbound } from '../../src/contracts/request.ts'
 import type { Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import { onTestFinished } from 'vitest'
 

@@ -1,7 +1,7 @@
 import { onTestFinished, describe, expect, test } from 'vitest'
 
 import type { SendOptions } from '../../src/contracts/http-client.ts'
-import type { Outbound } from '../../src/contracts/plugin.ts'
+import type { Outbound } from '../../src/contracts/request.ts'
 import { portableClient, portablePlatform } from '../../src/portable.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { HttpClient } from '../../src/contracts/http-client.ts'
-import { Cancellation } from '../../src/core/cancellation.ts'
-import { senderOf } from '../../src/core/sender.ts'
+import { Cancellation, sendOptions } from '../../src/core/cancellation.ts'
 import { client } from './client.ts'
 import { rawReceiver } from './receiver.ts'
 
@@ -18,29 +17,26 @@ async function unanswered() {
 test('a delivery that is canceled ends its request and closes the connection', async () => {
   const { request, arrival, sockets } = await unanswered()
   const cancellation = new Cancellation()
-  const reply = senderOf(client().http)(request, options, cancellation)
+  const reply = client().http.send(request, sendOptions(options, cancellation))
   await arrival
   cancellation.cancel()
   expect(await reply).toEqual({ kind: 'aborted' })
   await expect.poll(() => sockets.size).toBe(0)
 })
 
-test('a client that a host wrapped around ours is the one that sends, and its signal tells the same', async () => {
+test.each(['the worker', 'the host'])('a client of the host that copies the options for ours hears %s', async (who) => {
   const { request, arrival, sockets } = await unanswered()
   const { http } = client()
-  const sent: string[] = []
+  const own = new AbortController()
   const wrapped: HttpClient = {
     ...http,
-    send(outbound, how) {
-      sent.push(outbound.url)
-      return http.send(outbound, how)
-    },
+    send: (outbound, how) => http.send(outbound, { ...how, signal: AbortSignal.any([how.signal, own.signal]) }),
   }
   const cancellation = new Cancellation()
-  const reply = senderOf(wrapped)(request, options, cancellation)
+  const reply = wrapped.send(request, sendOptions(options, cancellation))
   await arrival
-  cancellation.cancel()
+  if (who === 'the host') own.abort()
+  else cancellation.cancel()
   expect(await reply).toEqual({ kind: 'aborted' })
-  expect(sent).toEqual([request.url])
   await expect.poll(() => sockets.size).toBe(0)
 })

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 
 import { createPosthorn, definePlugin } from '../../adapters/node/index.ts'
-import type { Outbound } from '../../src/contracts/plugin.ts'
+import type { Outbound } from '../../src/contracts/request.ts'
 import { connectAuth } from '../../src/plugins/connect-auth.ts'
 import { providers } from '../../src/plugins/providers.ts'
 import { verifyWebhook } from '../../src/verify.ts'

@@ -1,7 +1,8 @@
 import { createHmac, randomBytes } from 'node:crypto'
 
 import type { HashName, Platform } from '../../src/contracts/platform.ts'
-import type { Inbound, InboundContext, Outbound, OutboundContext, PluginKind } from '../../src/contracts/plugin.ts'
+import type { InboundContext, OutboundContext, PluginKind } from '../../src/contracts/plugin.ts'
+import type { Inbound, Outbound } from '../../src/contracts/request.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { check } from '../../src/schema/parse.ts'
 

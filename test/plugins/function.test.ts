@@ -5,7 +5,8 @@ import { afterAll, afterEach, describe, expect, test, vi } from 'vitest'
 import { nodePlatform } from '../../adapters/node/platform.ts'
 import type { Logger } from '../../src/contracts/observer.ts'
 import type { Platform } from '../../src/contracts/platform.ts'
-import type { Inbound, InboundContext, Outbound, OutboundContext, PreparedPlugin } from '../../src/contracts/plugin.ts'
+import type { InboundContext, OutboundContext, PreparedPlugin } from '../../src/contracts/plugin.ts'
+import type { Inbound, Outbound } from '../../src/contracts/request.ts'
 import { functionPlugin } from '../../src/plugins/function/index.ts'
 
 const { thread: _thread, ...threadless } = nodePlatform

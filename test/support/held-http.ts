@@ -1,5 +1,5 @@
 import type { HttpClient, Reply } from '../../src/contracts/http-client.ts'
-import type { Outbound } from '../../src/contracts/plugin.ts'
+import type { Outbound } from '../../src/contracts/request.ts'
 
 /** A request in flight, answered by the test. */
 export interface HeldRequest {

@@ -1,7 +1,9 @@
 import type { Job } from '../../src/contracts/queue.ts'
-import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
-import { type Database, database, json } from '../../adapters/postgres/database.ts'
-import { raw, type Sql, sql } from '../../adapters/postgres/sql.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
+import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
+import { type Database, database } from '../../adapters/postgres/database.ts'
+import { raw, type Sql, sql } from '../../adapters/sql/sql.ts'
+import { json } from '../../adapters/sql/values.ts'
 
 /** As `ClaimOptions` was before workspaces took turns. */
 export interface ClaimBefore {

@@ -10,7 +10,8 @@ import { promisify } from 'node:util'
 import { Client, Pool } from 'pg'
 import postgresJs from 'postgres'
 
-import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
+import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres, type PostgresOptions } from '../../adapters/postgres/index.ts'
 
 export interface TestPostgres {

@@ -1,7 +1,8 @@
 import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
-import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
+import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import type { BoundPosthorn, Posthorn } from '../../src/surface.ts'

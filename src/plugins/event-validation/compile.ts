@@ -25,11 +25,26 @@ interface CompilerTools extends Omit<AssertionTools, 'pattern' | 'budget'> {
 
 /** Makes checks of schemas; what cannot be made one, such as an invalid pattern, is told by `report`. */
 export function makeCompiler(library: Library, tools: CompilerTools, report: (problem: Problem) => void): Compiler {
-  const { making } = tools
-  const { draft } = tools.dialect
-  const known = new Map<Document, Check>()
+  return new SchemaCompiler(library, tools, report)
+}
 
-  function check(place: Place): Check {
+type Keywords = ReturnType<typeof keywordsOf>
+
+class SchemaCompiler implements Compiler {
+  readonly #library: Library
+  readonly #tools: CompilerTools
+  readonly #report: (problem: Problem) => void
+  readonly #draft: CompilerTools['dialect']['draft']
+  readonly #known = new Map<Document, Check>()
+
+  constructor(library: Library, tools: CompilerTools, report: (problem: Problem) => void) {
+    this.#library = library
+    this.#tools = tools
+    this.#report = report
+    this.#draft = tools.dialect.draft
+  }
+
+  readonly check = (place: Place): Check => {
     const { schema } = place
     if (typeof schema === 'boolean') {
       return (_value, work) => {
@@ -37,14 +52,16 @@ export function makeCompiler(library: Library, tools: CompilerTools, report: (pr
         return schema || refuse(work, 'value is not allowed')
       }
     }
-    const made = known.get(schema)
+    const made = this.#known.get(schema)
     if (made !== undefined) return made
+    const tracksScope = this.#draft >= 2019
+    const { tracksSeen } = this.#tools
     let steps: readonly Check[] = []
     const whole: Check = (value, work, seen) => {
       descend(work)
-      const entered = draft >= 2019 && work.scope.at(-1) !== place.base
+      const entered = tracksScope && work.scope.at(-1) !== place.base
       if (entered) work.scope.push(place.base)
-      const mine: Seen | undefined = tools.tracksSeen ? { keys: new Set(), items: new Set() } : undefined
+      const mine: Seen | undefined = tracksSeen ? { keys: new Set(), items: new Set() } : undefined
       const accepted = every(steps, work, (step) => step(value, work, mine))
       if (accepted && seen !== undefined && mine !== undefined) {
         spend(work, 2 * (mine.keys.size + mine.items.size))
@@ -55,78 +72,82 @@ export function makeCompiler(library: Library, tools: CompilerTools, report: (pr
       work.depth--
       return accepted
     }
-    known.set(schema, whole)
-    steps = stepsOf(schema, place)
+    this.#known.set(schema, whole)
+    steps = this.#stepsOf(schema, place)
     return whole
   }
 
-  function stepsOf(schema: Document, place: Place): readonly Check[] {
+  #stepsOf(schema: Document, place: Place): readonly Check[] {
     // Before 2019-09, what stands beside a reference is ignored.
-    if (draft <= 7 && typeof schema.$ref === 'string') return references(schema, place, ['$ref'])
-    const dynamic = draft === 2019 ? ['$recursiveRef'] : draft === 2020 ? ['$dynamicRef'] : []
-    spendOn(making, 'size', 20 * (1 + Object.keys(schema).length))
-    const keywords = keywordsOf(schema, draft)
+    if (this.#draft <= 7 && typeof schema.$ref === 'string') return this.#references(schema, place, ['$ref'])
+    const dynamic = this.#draft === 2019 ? ['$recursiveRef'] : this.#draft === 2020 ? ['$dynamicRef'] : []
+    spendOn(this.#tools.making, 'size', 20 * (1 + Object.keys(schema).length))
+    const keywords = keywordsOf(schema, this.#draft)
+    const plain = this.#assertionsOf(keywords, place)
+    const parts = this.#applicatorsOf(keywords, place)
+    return [...this.#references(schema, place, ['$ref', ...dynamic]), ...plain, ...parts]
+  }
 
-    function pattern(source: string, ...path: readonly string[]): Pattern {
-      try {
-        return tools.pattern(source, making)
-      } catch (thrown) {
-        if (thrown instanceof TooMuchWork) throw thrown
-        const reason = `invalid pattern: ${(thrown as Error).message}` // what compilers of patterns throw
-        report({ path: [...place.path, ...path], reason })
-        return () => true
-      }
+  #pattern(place: Place, source: string, ...path: readonly string[]): Pattern {
+    try {
+      return this.#tools.pattern(source, this.#tools.making)
+    } catch (thrown) {
+      if (thrown instanceof TooMuchWork) throw thrown
+      const reason = `invalid pattern: ${(thrown as Error).message}` // what compilers of patterns throw
+      this.#report({ path: [...place.path, ...path], reason })
+      return () => true
     }
-    const own = { ...tools, budget: making, pattern: (source: string) => pattern(source, 'pattern') }
-    const plain = Object.entries(keywords).map(([keyword, argument]) =>
-      Object.hasOwn(assertions, keyword) ? assertions[keyword]?.(argument, own) : null,
-    )
+  }
 
+  #assertionsOf(keywords: Keywords, place: Place): readonly Check[] {
+    const pattern = (source: string) => this.#pattern(place, source, 'pattern')
+    const own = { ...this.#tools, budget: this.#tools.making, pattern }
+    return Object.entries(keywords)
+      .map(([keyword, argument]) => (Object.hasOwn(assertions, keyword) ? assertions[keyword]?.(argument, own) : null))
+      .filter((each) => each !== null && each !== undefined)
+  }
+
+  #applicatorsOf(keywords: Keywords, place: Place): readonly Check[] {
     const inner = (schema: Schema) =>
-      check((isDocument(schema) ? library.place(schema) : undefined) ?? { ...place, schema })
+      this.check((isDocument(schema) ? this.#library.place(schema) : undefined) ?? { ...place, schema })
     const map = (keyword: string) =>
       Object.entries(isDocument(keywords[keyword]) ? keywords[keyword] : {}).flatMap(([name, value]) =>
         isSchema(value) ? [[name, inner(value)] as const] : [],
       )
-    const parts = applicators({
-      draft,
+    return applicators({
+      draft: this.#draft,
       one: (keyword) => (isSchema(keywords[keyword]) ? inner(keywords[keyword]) : null),
       list: (keyword) => (Array.isArray(keywords[keyword]) ? keywords[keyword].filter(isSchema).map(inner) : null),
       map,
-      patterns: (keyword) => map(keyword).map(([source, check]) => [pattern(source, keyword, source), check]),
+      patterns: (keyword) =>
+        map(keyword).map(([source, check]) => [this.#pattern(place, source, keyword, source), check]),
       number: (keyword, byDefault) => Number(keywords[keyword] ?? byDefault),
     })
-    return [
-      ...references(schema, place, ['$ref', ...dynamic]),
-      ...plain.filter((each) => each !== null && each !== undefined),
-      ...parts,
-    ]
   }
 
-  function references(schema: Document, place: Place, keywords: readonly string[]): readonly Check[] {
+  #references(schema: Document, place: Place, keywords: readonly string[]): readonly Check[] {
     return keywords.flatMap((keyword) => {
       const text = schema[keyword]
       if (typeof text !== 'string') return []
-      const target = library.resolve(text, place.base)
+      const target = this.#library.resolve(text, place.base)
       if (target === null) {
         const reason = `reference ${JSON.stringify(text.slice(0, 200))} does not resolve inside the schema`
-        report({ path: [...place.path, keyword], reason })
+        this.#report({ path: [...place.path, keyword], reason })
         return []
       }
-      const usual = check(target.place)
+      const usual = this.check(target.place)
       const name = keyword === '$recursiveRef' ? '' : target.anchor
-      if (keyword === '$ref' || name === null || library.dynamic(target.place.base, name) !== target.place) return usual
+      if (keyword === '$ref' || name === null || this.#library.dynamic(target.place.base, name) !== target.place)
+        return usual
       const followed: Check = (value, work, seen) => {
         const base = work.scope.find((base) => {
           spend(work, 1 + base.length / 16)
-          return library.dynamic(base, name) !== undefined
+          return this.#library.dynamic(base, name) !== undefined
         })
-        const found = base === undefined ? undefined : library.dynamic(base, name)
-        return (found === undefined ? usual : check(found))(value, work, seen)
+        const found = base === undefined ? undefined : this.#library.dynamic(base, name)
+        return (found === undefined ? usual : this.check(found))(value, work, seen)
       }
       return followed
     })
   }
-
-  return { check }
 }

@@ -1,6 +1,7 @@
 import type { Platform, ThreadScript } from '../../contracts/platform.ts'
-import type { Awaitable } from '../../contracts/plugin.ts'
+import type { Awaitable } from '../../contracts/awaitable.ts'
 import { PosthornError } from '../../errors.ts'
+import { lazy } from '../../runtime/lazy.ts'
 import { type Call, type Job, makePool, type Outcome, type Tenant } from '../pool/pool.ts'
 import type { Judge, Schemas } from './judge.ts'
 import type { Question } from './program.ts'
@@ -106,8 +107,7 @@ function isReasons(value: unknown): value is readonly string[] {
 
 /** In the caller's own thread, by a budget of steps alone. */
 export function ownThreadRunner(): Runner {
-  let judge: Promise<Judge> | undefined
-  const make = async () => {
+  const judge = lazy(async (): Promise<Judge> => {
     const [{ RE2JS }, { makeJudge }, { patternCompiler }] = await Promise.all([
       import('re2js'),
       import('./judge.ts'),
@@ -116,17 +116,17 @@ export function ownThreadRunner(): Runner {
       throw new PosthornError('internal', 'The event-validation plugin needs: npm install re2js', { cause })
     })
     return makeJudge(patternCompiler(RE2JS))
-  }
+  })
   return {
     async load() {
-      await (judge ??= make())
+      await judge()
     },
     async problemOf(_whose, schema, version) {
-      const { problemOf } = await (judge ??= make())
+      const { problemOf } = await judge()
       return await timed(() => problemOf(schema, version))
     },
     async reasons(_whose, body, { number, schemas }, wantsReasons) {
-      return (await (judge ??= make())).reasons(body, number, schemas, wantsReasons) ?? []
+      return (await judge()).reasons(body, number, schemas, wantsReasons) ?? []
     },
     close() {},
   }

@@ -1,5 +1,6 @@
 import type { Logger } from '../../contracts/observer.ts'
-import { definePlugin, type Inbound, type Outbound, type PluginKind } from '../../contracts/plugin.ts'
+import { definePlugin, type PluginKind } from '../../contracts/plugin.ts'
+import type { Inbound, Outbound } from '../../contracts/request.ts'
 import { bytesOf } from '../../core/encoding.ts'
 import { oneLine } from '../../core/one-line.ts'
 import { PosthornError } from '../../errors.ts'

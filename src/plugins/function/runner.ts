@@ -4,6 +4,7 @@ import { sha256, sha512 } from '@noble/hashes/sha2.js'
 
 import type { HashName, Platform, ThreadScript } from '../../contracts/platform.ts'
 import { PosthornError } from '../../errors.ts'
+import { lazy } from '../../runtime/lazy.ts'
 import { makePool, type Tenant } from '../pool/pool.ts'
 import { type Ending, endingOf, type Run } from './ending.ts'
 import program from './program.ts?text'
@@ -62,8 +63,7 @@ const hashes = { md5, 'sha-1': sha1, 'sha-256': sha256, 'sha-512': sha512 }
 
 /** In the caller's own thread, for at most 50 ms. `wasm` is for runtimes that cannot compile WebAssembly themselves. */
 export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
-  let sandbox: Promise<Sandbox> | undefined
-  const make = async () => {
+  const sandbox = lazy(async (): Promise<Sandbox> => {
     const [quickjs, variant, { makeSandbox }, { lengthBounds }] = await Promise.all([
       import('quickjs-emscripten-core'),
       import('@jitl/quickjs-wasmfile-release-sync'),
@@ -74,12 +74,12 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     })
     const hmac = (hash: HashName, key: Uint8Array, data: Uint8Array) => hmacOf(hashes[hash], key, data)
     return makeSandbox(quickjs, variant.default, hmac, { wasmModule: wasm, first: lengthBounds })
-  }
+  })
   return {
     async load() {
-      await (sandbox ??= make())
+      await sandbox()
     },
-    run: async (_whose, run) => (await (sandbox ??= make())).run({ ...run, timeMs: 50 }),
+    run: async (_whose, run) => (await sandbox()).run({ ...run, timeMs: 50 }),
     close() {},
   }
 }

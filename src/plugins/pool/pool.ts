@@ -9,16 +9,16 @@ export type { Tenant } from '../../core/tenants.ts'
 
 export type Call = (message: unknown) => Promise<unknown>
 
-/** One run: some calls of a process, after one another. */
+/** A run: calls of a process, in turn. */
 export interface Job<Answer, Part = never> {
   readonly tenant: Tenant
-  /** Whose run it is: what exceeds its limits is remembered by the identity of this object. */
+  /** Whose run it is. Runs that exceed a limit are remembered by the identity of this object. */
   readonly script: object
   readonly signal?: AbortSignal | undefined
   /** Called when the wait for a process is over and the run begins. */
   readonly onTurn?: (() => void) | undefined
   work(call: Call): Promise<Answer>
-  /** For a run that may be carried out together with others of its script which wait as well. */
+  /** For a run that may be carried out together with waiting runs of the same script. */
   readonly together?: Together<Answer, Part> | undefined
   /** Whether the answer tells of a limit that was exceeded, and perhaps of a process that is better ended for it. */
   judge?(answer: Answer): 'well' | 'exceeded' | 'spent'
@@ -31,13 +31,13 @@ interface Together<Answer, Part> {
   work(call: Call, parts: readonly Part[]): Promise<readonly Answer[]>
 }
 
-/** How a run ended: with an answer; without a process for it; after its time; with the end of its process. */
+/** How a run ended: with an answer; `busy`: no process was free in time; `time`: the run took too long; `ended`: the process ended. */
 export type Outcome<Answer> =
   | { readonly kind: 'answer'; readonly answer: Answer }
   | { readonly kind: 'busy' | 'time' | 'ended' }
 
 interface PoolOptions {
-  /** Processes at most for the scripts that are trusted; one more is for the others. */
+  /** The most processes for trusted scripts. Another process is for all other scripts. */
   readonly size: number
   /** Runs, waiting ones included, that all tenants together may have. */
   readonly places: number
@@ -57,73 +57,101 @@ interface Waiting {
 
 // The scripts stop most runs at their time by themselves. What does not end is killed this much later.
 const graceMs = 50
-/** For how long a run beyond its limits is held against its script. */
+/** A script whose run exceeded a limit is not trusted for so long. */
 const memoryMs = 60_000
-/** A run that a processor worked on for longer is a heavy one, and that is held against its script for a moment. */
+/** A run that takes a processor for longer is heavy. The script is not trusted for a moment. */
 const heavyMs = 50
 const heavyMemoryMs = 2000
 
 /**
- * Gives each run a process of its own. Runs wait in turns by workspace. Scripts that are new, that ran long a moment ago,
- * or that exceeded a limit lately, share one process, which yields to all others where the system can be asked for that:
- * they never stop the others.
+ * Gives each run a process. Runs wait in turns by workspace. Scripts that are new, that ran long a moment ago, or that
+ * exceeded a limit lately, share a single process: such scripts never stop others. The process yields to all other
+ * processes, where the system can be asked for that.
  */
 export function makePool(
   start: (yields: boolean) => Promise<Thread>,
-  { size, places: total, timeMs }: PoolOptions,
+  options: PoolOptions,
   now: () => number = () => performance.now(),
-) {
-  const trusted = makeCrew(() => start(false), size)
-  const doubtful = makeCrew(() => start(true), 1)
-  const places = tenantShares(total)
-  const lines = new InTurns<Waiting>()
-  const trust = makeTrust(now)
-  const pace = makePace()
+): Pool {
+  return new Pool(start, options, now)
+}
 
-  const isTrusted = ({ script, workspace }: Waiting) => trust.isTrusted(script, workspace)
-  const isNew = (waiting: Waiting) => !isTrusted(waiting) && !trust.isStruck(waiting.script)
-  const isDoubtful = (waiting: Waiting) => !isTrusted(waiting)
+class Pool {
+  readonly #trusted: Crew
+  readonly #doubtful: Crew
+  readonly #places: ReturnType<typeof tenantShares>
+  readonly #timeMs: number
+  readonly #lines = new InTurns<Waiting>()
+  readonly #trust: ReturnType<typeof makeTrust>
+  readonly #pace = makePace()
+  readonly #isTrusted = ({ script, workspace }: Waiting): boolean => this.#trust.isTrusted(script, workspace)
+  readonly #isNew = (waiting: Waiting): boolean => !this.#isTrusted(waiting) && !this.#trust.isStruck(waiting.script)
+  readonly #isDoubtful = (waiting: Waiting): boolean => !this.#isTrusted(waiting)
 
-  function dispatch(): void {
-    while (trusted.hasRoom()) {
-      const next = lines.next(isTrusted)
-      if (next === undefined) break
-      void go([next, ...companionsOf(next)], trusted)
-    }
-    if (!doubtful.hasRoom()) return
-    const next = lines.next(isNew) ?? lines.next(isDoubtful)
-    if (next !== undefined) void go([next], doubtful)
+  constructor(start: (yields: boolean) => Promise<Thread>, { size, places, timeMs }: PoolOptions, now: () => number) {
+    this.#trusted = makeCrew(() => start(false), size)
+    this.#doubtful = makeCrew(() => start(true), 1)
+    this.#places = tenantShares(places)
+    this.#timeMs = timeMs
+    this.#trust = makeTrust(now)
   }
 
-  /** What goes with a run whose turn has come: others of the same script, so that no tenant waits for another one. */
-  function companionsOf({ script, job }: Waiting): readonly Waiting[] {
+  /** Rejects when no process can be had. */
+  readonly run = <Answer, Part = never>(job: Job<Answer, Part>): Promise<Outcome<Answer>> => {
+    if (!this.#places.take(job.tenant, 1)) return Promise.resolve({ kind: 'busy' })
+    return new Promise<Outcome<Answer>>((resolve, reject) => {
+      // A job answers what it says it answers.
+      this.#wait(job, { resolve: resolve as Waiting['resolve'], reject })
+      this.#dispatch()
+    }).finally(() => this.#places.give(job.tenant, 1))
+  }
+
+  /** Ends all processes. A later run starts new ones. */
+  readonly close = (): void => {
+    this.#trusted.close()
+    this.#doubtful.close()
+  }
+
+  #dispatch(): void {
+    while (this.#trusted.hasRoom()) {
+      const next = this.#lines.next(this.#isTrusted)
+      if (next === undefined) break
+      void this.#go([next, ...this.#companionsOf(next)], this.#trusted)
+    }
+    if (!this.#doubtful.hasRoom()) return
+    const next = this.#lines.next(this.#isNew) ?? this.#lines.next(this.#isDoubtful)
+    if (next !== undefined) void this.#go([next], this.#doubtful)
+  }
+
+  /** The runs that are carried out with a run whose turn has come: runs of the same script, so that no tenant waits for another tenant. */
+  #companionsOf({ script, job }: Waiting): readonly Waiting[] {
     const companions: Waiting[] = []
     if (job.together === undefined) return companions
-    const most = pace.runsAtOnce(script)
+    const most = this.#pace.runsAtOnce(script)
     while (companions.length + 1 < most) {
-      const next = lines.next((waiting) => waiting.script === script && waiting.job.together !== undefined)
+      const next = this.#lines.next((waiting) => waiting.script === script && waiting.job.together !== undefined)
       if (next === undefined) break
       companions.push(next)
     }
     return companions
   }
 
-  async function go(group: readonly Waiting[], crew: Crew): Promise<void> {
+  async #go(group: readonly Waiting[], crew: Crew): Promise<void> {
     for (const { leave } of group) leave()
     const [first, ...others] = group as readonly [Waiting, ...Waiting[]]
-    if (others.length === 0) await carryOut(first.job, crew).then(first.resolve, first.reject)
-    else await carryOutTogether(group, first.job, crew)
-    dispatch()
+    if (others.length === 0) await this.#carryOut(first.job, crew).then(first.resolve, first.reject)
+    else await this.#carryOutTogether(group, first.job, crew)
+    this.#dispatch()
   }
 
-  /** `jobs` are those that the work is for, all of one script. */
-  async function onProcess<Answer>(
+  /** Carries out the work of jobs, which have the same script. */
+  async #onProcess<Answer>(
     jobs: readonly Job<unknown, unknown>[],
     crew: Crew,
     work: (call: Call) => Promise<Answer>,
     isSpent: (answer: Answer) => boolean,
   ): Promise<Outcome<Answer>> {
-    const { script, tenant, timeMs: ownMs = timeMs } = jobs[0]! // there is one at least
+    const { script, tenant, timeMs: ownMs = this.#timeMs } = jobs[0]! // never empty
     return await crew.use<Outcome<Answer>>(async (thread) => {
       for (const job of jobs) job.onTurn?.() // not before: the start of a process is no time of the tenant's
       let timedOut = false
@@ -136,10 +164,10 @@ export function makePool(
         const answer = await work(async (message) => {
           const { answer, busyMs } = await thread.call(message)
           workedMs += busyMs
-          if (busyMs > heavyMs) trust.strike(script, tenant.workspace, heavyMemoryMs)
+          if (busyMs > heavyMs) this.#trust.strike(script, tenant.workspace, heavyMemoryMs)
           return answer
         })
-        pace.note(script, workedMs / jobs.length)
+        this.#pace.note(script, workedMs / jobs.length)
         return { answer: { kind: 'answer', answer }, spent: isSpent(answer) }
       } catch (cause) {
         if (thread.alive) throw cause
@@ -150,25 +178,25 @@ export function makePool(
     })
   }
 
-  async function carryOut<Answer>(job: Job<Answer, unknown>, crew: Crew): Promise<Outcome<Answer>> {
+  async #carryOut<Answer>(job: Job<Answer, unknown>, crew: Crew): Promise<Outcome<Answer>> {
     const judge = (answer: Answer) => job.judge?.(answer) ?? 'well'
-    const outcome = await onProcess(
+    const outcome = await this.#onProcess(
       [job],
       crew,
       (call) => job.work(call),
       (answer) => judge(answer) === 'spent',
     )
     const well = outcome.kind === 'answer' && judge(outcome.answer) === 'well'
-    if (well) trust.praise(job.script)
-    else trust.strike(job.script, job.tenant.workspace, memoryMs)
+    if (well) this.#trust.praise(job.script)
+    else this.#trust.strike(job.script, job.tenant.workspace, memoryMs)
     return outcome
   }
 
-  async function carryOutTogether(group: readonly Waiting[], { together }: Job<unknown, unknown>, crew: Crew) {
+  async #carryOutTogether(group: readonly Waiting[], { together }: Job<unknown, unknown>, crew: Crew) {
     const jobs = group.map(({ job }) => job)
     const parts = jobs.map((job) => job.together!.part) // only such jobs are companions
     try {
-      const outcome = await onProcess(
+      const outcome = await this.#onProcess(
         jobs,
         crew,
         (call) => together!.work(call, parts),
@@ -176,21 +204,21 @@ export function makePool(
       )
       for (const [at, { job, resolve }] of group.entries()) {
         if (outcome.kind === 'answer') resolve({ kind: 'answer', answer: outcome.answer[at] })
-        // Nobody can tell which of the runs ended the process: each is run again by itself, and judged by that.
-        else wait({ ...job, together: undefined }, group[at]!)
+        // Nobody can tell which of the runs ended the process: each run is repeated alone and judged then.
+        else this.#wait({ ...job, together: undefined }, group[at]!)
       }
     } catch (cause) {
       for (const { reject } of group) reject(cause)
     }
   }
 
-  function wait(job: Job<unknown, unknown>, { resolve, reject }: Pick<Waiting, 'resolve' | 'reject'>): void {
+  #wait(job: Job<unknown, unknown>, { resolve, reject }: Pick<Waiting, 'resolve' | 'reject'>): void {
     const giveUp = () => {
-      lines.remove(waiting)
+      this.#lines.remove(waiting)
       waiting.leave()
       resolve({ kind: 'busy' })
     }
-    const timer = setTimeout(giveUp, 2 * timeMs)
+    const timer = setTimeout(giveUp, 2 * this.#timeMs)
     const waiting: Waiting = {
       workspace: job.tenant.workspace,
       script: job.script,
@@ -203,23 +231,6 @@ export function makePool(
       reject,
     }
     job.signal?.addEventListener('abort', giveUp)
-    lines.add(waiting)
-  }
-
-  return {
-    /** Rejects when no process can be had. */
-    run<Answer, Part = never>(job: Job<Answer, Part>): Promise<Outcome<Answer>> {
-      if (!places.take(job.tenant, 1)) return Promise.resolve({ kind: 'busy' })
-      return new Promise<Outcome<Answer>>((resolve, reject) => {
-        // A job answers what it says it answers.
-        wait(job, { resolve: resolve as Waiting['resolve'], reject })
-        dispatch()
-      }).finally(() => places.give(job.tenant, 1))
-    },
-    /** Ends all processes. A later run starts new ones. */
-    close(): void {
-      trusted.close()
-      doubtful.close()
-    },
+    this.#lines.add(waiting)
   }
 }

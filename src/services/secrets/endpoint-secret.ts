@@ -11,7 +11,6 @@ import { rotateInput } from '../../schema/rotate-secret.ts'
 import type { EndpointSecret } from '../../schema/secrets.ts'
 import { idPattern } from '../../schema/shared.ts'
 import { completeConfig } from '../plugins.ts'
-import { resolveWorkspace } from '../resolve-workspace.ts'
 import type { EndpointService } from '../services.ts'
 
 const mostAlive = 5
@@ -49,16 +48,14 @@ export function endpointSecretService(ctx: Context): Pick<EndpointService, 'secr
   }
 
   return {
-    async secret(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async secret(workspaceId, id) {
       const { row, holder } = await signatureOf(workspaceId, id)
       const { config } = await secrets.opened(workspaceId, 'plugins', row)
       return answerOf(alive(holder.secretsOf(config), ctx.clock.now()))
     },
 
-    async rotateSecret(workspace, id, input = {}) {
+    async rotateSecret(workspaceId, id, input = {}) {
       const { overlap_seconds, secret: given } = parse(rotateInput, input)
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
       return await withWriteLock<EndpointSecret>(storage, workspaceId, async () => {
         const { row, revision, holder } = await signatureOf(workspaceId, id)
         if (!holder.overlaps && overlap_seconds !== 0) {

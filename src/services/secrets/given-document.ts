@@ -1,10 +1,11 @@
 import { identify } from '../../core/config-plan.ts'
+import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
 import { isPlainObject } from '../../schema/fields.ts'
 import { reasonsAt } from '../../schema/parse.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { givenSecrets, type Refusal } from './given-secrets.ts'
-import type { KnownRow, Noun, SealedRows } from './sealed-rows.ts'
+import type { SealedRows } from './sealed-rows.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 interface Named {

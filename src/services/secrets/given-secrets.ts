@@ -1,8 +1,9 @@
+import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import { isMask, maskOfSealed } from '../../core/mask.ts'
 import { boundTo, isSealed } from '../../core/sealed.ts'
 import { type SecretPlace, withTexts } from '../../core/secret-places.ts'
 import { reasonsAt } from '../../schema/parse.ts'
-import { type KnownRow, type KnownText, type Noun, type SealedRows, shown } from './sealed-rows.ts'
+import { type KnownText, type SealedRows, shown } from './sealed-rows.ts'
 import { UnopenedError } from './unopened-error.ts'
 
 /** Why a text cannot stand for a secret, and where. */

@@ -1,11 +1,13 @@
 import type { Context } from '../../context.ts'
+import type { Noun } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
 import { readSealed } from '../../core/sealed.ts'
 import { PosthornError } from '../../errors.ts'
 import { withWriteLock } from '../../runtime/write-lock.ts'
 import type { SecretsService } from '../services.ts'
 import { allWorkspaces } from './all-workspaces.ts'
-import type { Noun, SealedRows } from './sealed-rows.ts'
+import { sealedRowsOf } from './row-secrets.ts'
+import type { SealedRows } from './sealed-rows.ts'
 import { UnopenedError } from './unopened-error.ts'
 
 /** Each step is a write of this many rows at most, and raises the workspace's revision once. */
@@ -16,7 +18,7 @@ const mostProblems = 100
 export function resealService(ctx: Context): SecretsService {
   return {
     async status() {
-      const secrets = await ctx.secrets.rows()
+      const secrets = await sealedRowsOf(ctx.secrets)
       const counts = new Map<string, number>()
       let clear = 0
       for await (const id of allWorkspaces(ctx)) {
@@ -32,7 +34,7 @@ export function resealService(ctx: Context): SecretsService {
     },
 
     async reseal({ signal } = {}) {
-      const { vault } = await ctx.secrets.rows()
+      const { vault } = await sealedRowsOf(ctx.secrets)
       if (vault === null) throw new PosthornError('validation', 'nothing is sealed without the option secrets')
       const report = { workspaces: 0, resealed: 0, left: 0 }
       const problems = new Set<string>()
@@ -93,7 +95,7 @@ interface Passed {
 async function resealStep(ctx: Context, id: string, keyId: string, passed: Passed): Promise<number | 'conflict'> {
   const current = await ctx.storage.configuration(id)
   if (current === null) return 0 // the workspace was deleted
-  const secrets = await ctx.secrets.rows()
+  const secrets = await sealedRowsOf(ctx.secrets)
   const step = { room: rowsOfStep, values: 0 }
   const put = async <Row extends { readonly id: string }>(noun: Noun, rows: readonly { readonly row: Row }[]) => {
     const sealed: Row[] = []

@@ -1,4 +1,5 @@
 import type { PluginKind, PluginRegistry } from '../../contracts/plugin.ts'
+import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import type { ConfigPlan, Configuration } from '../../contracts/storage/configuration.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { maskOf, maskOfSealed } from '../../core/mask.ts'
@@ -8,20 +9,12 @@ import type { FieldErrors } from '../../errors.ts'
 import type { SecretsOptions } from '../../options.ts'
 import { isPlainObject } from '../../schema/fields.ts'
 import { reasonsAt } from '../../schema/parse.ts'
-import type { RowSecretsNeeds } from './row-secrets.ts'
+import type { RowSecretsNeeds } from './needs.ts'
 import { UnopenedError } from './unopened-error.ts'
 import { missingKey, vault, type Vault } from './vault.ts'
 
-export type Noun = 'endpoints' | 'sources' | 'plugins'
-
 interface Row {
   readonly id: string
-}
-
-/** A stored row, and the same row with its secrets opened where they can be opened. */
-export interface KnownRow<R = unknown> {
-  readonly stored: R
-  readonly readable: R
 }
 
 /** A secret as it can be read, beside its stored form. */

@@ -1,9 +1,9 @@
+import type { RowSecrets } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
 import { invalid } from '../../errors.ts'
 import { check } from '../../schema/parse.ts'
 import { oneOf } from '../../schema/fields.ts'
 import { type ShownAs, shownAs } from '../../schema/secrets.ts'
-import type { RowSecrets } from './row-secrets.ts'
 
 /**
  * A configuration with its secrets as a dump shows them. @throws PosthornError `validation` for a form that there is not;

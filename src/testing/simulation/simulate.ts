@@ -21,7 +21,7 @@ export interface Simulation {
   readonly storage?: () => Storage
   /** A fresh queue of another engine for each run. Default: the storage's own. */
   readonly queue?: () => Queue
-  /** Puts itself around a fresh storage, to see whether a broken one is caught. */
+  /** Wraps a fresh storage, to see whether a broken storage is caught. */
   readonly around?: (storage: Storage) => Storage
 }
 
@@ -100,7 +100,31 @@ async function once(simulation: Simulation, events: number) {
   }
   const start = clock.now()
 
-  const workers = simulation.workers ?? 2
+  const { accepted, processes, deaths } = await storm(world, dice, { workers: simulation.workers ?? 2, events })
+  stormy = false
+  for (let step = 0; step < calmSteps; step++) {
+    await clock.advance(calmStepMs)
+    const open = await fresh.attempts.overdue({ before: Number.MAX_SAFE_INTEGER, after: null, limit: 1 })
+    if (open.length === 0) break
+  }
+  for (const process of processes) process.kill()
+  const attempts = await attemptsOf(fresh, accepted)
+  const seen = sends.length
+  for (const send of sends)
+    world.note(
+      `(${((send.startedAt - start) / 1000).toFixed(1)}s) ${send.process} sent ${send.attemptId} to ${send.endpointId}: ${send.status ?? 'no answer'}`,
+    )
+  const unfair = await unfairness(world, () => simulatedProcess('a fresh process', world, 0))
+  await fresh.close()
+
+  const history: History = { endpoints, accepted, attempts, sends: sends.slice(0, seen), log }
+  const report: SimulationReport = { accepted: accepted.length, sends: seen, deaths, faults }
+  return { broken: [...violations(history), ...unfair], log, report }
+}
+
+/** Publishes while processes start and die and clocks are set. Answers what was accepted, and the processes that live. */
+async function storm(world: World, dice: Random, { workers, events }: { workers: number; events: number }) {
+  const { clock } = world
   const processes: SimulatedProcess[] = []
   let born = 0
   const spawn = () => {
@@ -143,26 +167,7 @@ async function once(simulation: Simulation, events: number) {
     while (processes.length < workers && dice.below(3) === 0) spawn()
   }
   if (processes.length === 0) spawn()
-
-  stormy = false
-  for (let step = 0; step < calmSteps; step++) {
-    await clock.advance(calmStepMs)
-    const open = await fresh.attempts.overdue({ before: Number.MAX_SAFE_INTEGER, after: null, limit: 1 })
-    if (open.length === 0) break
-  }
-  for (const process of processes) process.kill()
-  const attempts = await attemptsOf(fresh, accepted)
-  const seen = sends.length
-  for (const send of sends)
-    world.note(
-      `(${((send.startedAt - start) / 1000).toFixed(1)}s) ${send.process} sent ${send.attemptId} to ${send.endpointId}: ${send.status ?? 'no answer'}`,
-    )
-  const unfair = await unfairness(world, () => simulatedProcess('a fresh process', world, 0))
-  await fresh.close()
-
-  const history: History = { endpoints, accepted, attempts, sends: sends.slice(0, seen), log }
-  const report: SimulationReport = { accepted: accepted.length, sends: seen, deaths, faults }
-  return { broken: [...violations(history), ...unfair], log, report }
+  return { accepted, processes, deaths }
 }
 
 /** A process whose storage does not answer at its start tries again, as its supervisor would have it do. */
@@ -173,7 +178,7 @@ function startUntilUp(process: SimulatedProcess, world: World): void {
   })
 }
 
-/** In each workspace an endpoint that wants everything: one steady, one with a long chain, one limited, and all in the first. */
+/** In each workspace an endpoint that wants everything: steady, with a long chain of tries, or limited; the first workspace has all three. */
 async function makeEndpoints(storage: Storage, dice: Random): Promise<History['endpoints']> {
   const posthorn = makePosthorn(portablePlatform)({
     storage,
@@ -210,7 +215,7 @@ function planOf(endpointId: string, dice: Random, stormy: boolean): Plan {
   if (roll < good) return answer(dice.of([200, 202, 204]))
   if (roll < good + 8) return answer(dice.of(['hang', 'reset']))
   if (roll < good + 13) return answer(dice.of([429, 503]), 5 + dice.below(40))
-  // Rarely, since it ends all there is to see of an endpoint.
+  // Rarely, since after that the endpoint is of no more use.
   return answer(roll === 99 && endpointId.startsWith('flaky') && dice.below(4) === 0 ? 410 : dice.of([500, 502, 404]))
 }
 

@@ -1,33 +1,9 @@
-import type { Bounds, ConfigPlan } from '../../src/contracts/storage/configuration.ts'
-import type { Endpoint } from '../../src/schema/endpoint.ts'
+import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
-import type { Plugin } from '../../src/schema/plugin.ts'
-import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { isStorableText } from '../../src/schema/fields.ts'
-import type { Row } from './clients.ts'
-import { number } from './database.ts'
+import { number, type Row } from './values.ts'
 import { raw } from './sql.ts'
-
-export const kinds = ['endpoints', 'sources', 'plugins'] as const
-export type Kind = (typeof kinds)[number]
-export interface Rows {
-  endpoints: Endpoint
-  sources: Source
-  plugins: Plugin
-}
-
-/** A plan for one row, or one deletion. */
-export function planFor<K extends Kind>(
-  workspaceId: string,
-  kind: K,
-  put: readonly Rows[K][],
-  remove: readonly string[],
-  bounds?: Bounds,
-): ConfigPlan {
-  const nothing = { put: [], remove: [] }
-  return { workspaceId, endpoints: nothing, sources: nothing, plugins: nothing, [kind]: { put, remove }, bounds }
-}
 
 export function workspaceOf(row: Row): Workspace {
   return JSON.parse(row['document'] as string) as Workspace // as it was written

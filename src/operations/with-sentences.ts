@@ -1,4 +1,8 @@
 import { PosthornError } from '../errors.ts'
+import { lazy } from '../runtime/lazy.ts'
+
+/** Most processes never need a sentence. */
+const sentences = lazy(() => import('../core/sentence.ts'))
 
 type Call = (...args: never[]) => Promise<unknown>
 
@@ -23,7 +27,7 @@ function told(operation: string, call: Call): Call {
       return await call(...args)
     } catch (cause) {
       if (!(cause instanceof PosthornError)) throw cause
-      const { sentence, idsOf } = await import('./sentence.ts') // most processes never need it
+      const { sentence, idsOf } = await sentences()
       throw cause.retold(sentence(operation, args, cause), idsOf(operation, args))
     }
   }

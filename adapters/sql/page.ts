@@ -1,7 +1,11 @@
 import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage/list.ts'
-import type { Row } from './clients.ts'
-import { type Database, json, numberOrNull } from './database.ts'
+import { json, numberOrNull, type Row } from './values.ts'
 import { all, nothing, raw, type Sql, sql } from './sql.ts'
+
+/** The database that is asked. */
+interface Asked {
+  ask(statement: Sql): Promise<readonly Row[]>
+}
 
 export interface Listing {
   readonly columns: Sql
@@ -19,7 +23,7 @@ type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descendin
 
 /** One page of a listing, with what stands around it, in one statement. Offset pages cost a count of all that is listed. */
 export async function pageOf<Shown>(
-  { ask }: Database,
+  { ask }: Asked,
   { columns, from, where, id, sameIds = [], size }: Listing,
   query: Window,
   show: (row: Row) => Shown,

@@ -1,0 +1,40 @@
+import type { Row } from '../sql/values.ts'
+import type { Pglite, PostgresClient, PostgresHandle } from './clients.ts'
+import { quoted } from './pg-listen.ts'
+import { pgClient, pgPool } from './pg.ts'
+import { isTransaction, postgresJs } from './postgres-js.ts'
+
+/** The client behind a handle, told by what it can do. */
+export function clientOf(handle: PostgresHandle): PostgresClient {
+  if ('unsafe' in handle) return postgresJs(handle)
+  if ('totalCount' in handle) return pgPool(handle)
+  if ('escapeIdentifier' in handle) return pgClient(handle)
+  if ('execProtocol' in handle) return pglite(handle as Pglite) // only PGlite has it
+  return handle as PostgresClient // what is left has `query`, as a wrapper has
+}
+
+/** Whether a handle runs each statement where it likes: a pool, a postgres.js instance, PGlite itself. */
+export function isPool(handle: PostgresHandle): boolean {
+  const isInstance = 'unsafe' in handle && 'begin' in handle && !isTransaction(handle)
+  return isInstance || 'totalCount' in handle || 'execProtocol' in handle
+}
+
+/** Whether a handle says itself that a transaction is open. Where it does not, the server is to be asked. */
+export function isInTransaction(handle: PostgresHandle): boolean {
+  if ('unsafe' in handle) return isTransaction(handle)
+  const { getTransactionStatus } = handle as { getTransactionStatus?(): string | null }
+  const status = typeof getTransactionStatus === 'function' ? getTransactionStatus.call(handle) : null
+  return status === 'T' || status === 'E'
+}
+
+function pglite(db: Pglite): PostgresClient {
+  return {
+    query: (text, values) => db.query(text, values) as Promise<{ rows: Row[] }>, // objects, as rows are unless asked otherwise
+    ...(typeof db.listen === 'function' && {
+      listen: async (channel, heard) => {
+        const stop = (await db.listen!(quoted(channel), heard)) as () => Promise<void> // the way to stop, by its documentation
+        return () => stop()
+      },
+    }),
+  }
+}

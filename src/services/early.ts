@@ -1,0 +1,30 @@
+import type { Context } from '../context.ts'
+import { attemptService } from './attempts.ts'
+import { endpointResources } from './endpoints.ts'
+import { eventReads } from './events.ts'
+import type { Ingest } from './ingest.ts'
+import { pluginService } from './plugins.ts'
+import { publishService } from './publish.ts'
+import type { SecretsService, StatusService, UseCases } from './services.ts'
+import { sourceService } from './sources.ts'
+
+/** The use cases that most processes see. */
+export function earlyServices(ctx: Context, ingest: Ingest) {
+  return {
+    workspaces: {},
+    endpoints: endpointResources(ctx),
+    sources: sourceService(ctx),
+    plugins: pluginService(ctx),
+    events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
+    attempts: attemptService(ctx),
+    config: {},
+  }
+}
+
+type Early = ReturnType<typeof earlyServices>
+/** All other use cases: those that most processes never see. */
+export type LateServices = StatusService & {
+  readonly secrets: SecretsService
+} & {
+  readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
+}

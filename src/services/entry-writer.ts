@@ -1,0 +1,65 @@
+import type { Context } from '../context.ts'
+import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
+import { type Batcher, batcher } from '../runtime/batcher.ts'
+import { jobOf } from './job-of.ts'
+
+/** How long a held key is asked for, and how often. */
+const heldMs = 10_000
+const firstPauseMs = 10
+const longestPauseMs = 250
+
+/** Writes events with their attempts, several in a batch. */
+export class EntryWriter {
+  readonly #ctx: Context
+  readonly #plain: Batcher<IngestEntry, IngestAnswer>
+  /** For entries whose unique_id or id may be held by a transaction of a host. Other entries shall not wait with them. */
+  readonly #contested: Batcher<IngestEntry, IngestAnswer>
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    const options = {
+      flush: (entries: readonly IngestEntry[]) => this.#flush(entries),
+      bytesOf: ({ event }: IngestEntry) => event.data.length,
+      workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
+      clock: ctx.clock,
+      batches: ctx.batches,
+      resends: ctx.resends,
+      onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
+    }
+    this.#plain = batcher(options)
+    this.#contested = batcher(options)
+  }
+
+  /** Adds an entry to a batch. A held entry is asked for again and again, and takes no connection meanwhile. */
+  async write(entry: IngestEntry): Promise<IngestAnswer> {
+    if (entry.event.unique_id === null && entry.token === undefined) return await this.#plain.add(entry)
+    const { clock } = this.#ctx
+    const since = clock.elapsed()
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+      const answer = await this.#contested.add(entry)
+      if (answer.kind !== 'held' || clock.elapsed() - since >= heldMs) return answer
+      await clock.sleep(pauseMs)
+    }
+  }
+
+  async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
+    const { storage, ownQueue } = this.#ctx
+    const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
+      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
+    )
+    if (jobs.length > 0) this.#ctx.enqueued(jobs)
+    return answers
+  }
+
+  /** Resolves when nothing waits to be written. */
+  async idle(): Promise<void> {
+    await Promise.all([this.#plain.idle(), this.#contested.idle()])
+  }
+
+  /** Rejects with `unavailable` what waits for the storage. */
+  giveUp(): void {
+    this.#plain.giveUp()
+    this.#contested.giveUp()
+  }
+}
