@@ -11,6 +11,8 @@ const changed = [
 ].filter((path) => existsSync(path))
 const sources = changed.filter((path) => /\.[jt]s$/.test(path))
 
+const say = (text) => process.stdout.write(`${text}\n`)
+
 /** Tests that were changed, that import a changed file, that have its name, or that hold the rules of all files. */
 function nearestTests() {
   const all = readdirSync('test', { recursive: true, encoding: 'utf8' })
@@ -31,11 +33,11 @@ function nearestTests() {
 function step(name, command, ...args) {
   const since = performance.now()
   const { status } = spawnSync('npx', ['--no-install', command, ...args], { stdio: 'inherit' })
-  console.log(`${status === 0 ? 'ok' : 'FAILED'}: ${name}, ${((performance.now() - since) / 1000).toFixed(0)} s`)
+  say(`${status === 0 ? 'ok' : 'FAILED'}: ${name}, ${((performance.now() - since) / 1000).toFixed(0)} s`)
   if (status !== 0) process.exitCode = 1
 }
 
-if (changed.length === 0) console.log(`nothing differs from ${base}`)
+if (changed.length === 0) say(`nothing differs from ${base}`)
 else {
   step('format', 'oxfmt', '--check', '--no-error-on-unmatched-pattern', ...changed)
   if (sources.length > 0) {
