@@ -6,6 +6,7 @@ import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { Awaitable, PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
+import type { Process } from './contracts/storage/processes.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
@@ -15,6 +16,7 @@ import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
 import type { Catalogue } from './services/catalogue.ts'
+import type { RequestLog } from './services/request-log.ts'
 import type { RowSecrets } from './services/secrets/row-secrets.ts'
 
 /** What this process counted since its start, for the status report. */
@@ -85,6 +87,10 @@ export interface Context {
   readonly secrets: RowSecrets
   readonly settings: Settings
   readonly counters: Counters
+  /** The last requests of each source that this process took. */
+  readonly requests: RequestLog
+  /** Names this process among those that work for the instance. */
+  thisProcess(): Pick<Process, 'id' | 'version' | 'runtime'>
   /** How long this instance has been there, by the clock of its process. */
   uptimeMs(): number
   /** A fresh id that sorts after all ids this instance made before. */

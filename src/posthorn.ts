@@ -23,11 +23,14 @@ import { configurationCache, configurationReader } from './services/configuratio
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
+import { OperationalEvents } from './services/operational/operational-events.ts'
 import { observers, safeLogger } from './services/observers.ts'
+import { requestLog } from './services/request-log.ts'
 import { routeTable } from './services/routes.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
+import { version } from './version.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/worker.ts'
@@ -66,6 +69,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
     if (change === 'routes' || change === 'everything') routes.forget()
   }
 
+  let thisProcess: ReturnType<Context['thisProcess']> | undefined
+  let operational: OperationalEvents | undefined
   const counters: Counters = { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
   const ctx: Context = {
     storage,
@@ -84,6 +89,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters,
+    requests: requestLog((tenant, request) => operational?.took(tenant, request)),
+    thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     batches: platform.batches,
@@ -100,8 +107,14 @@ function assemble(platform: Platform, options: Options): Posthorn {
   }
 
   const { services, ingest, deliver } = composeServices(ctx, operationNames)
+  if (settings.operations !== undefined) {
+    operational = new OperationalEvents(ctx, ingest, later)
+    on('exhausted', () => operational?.soon())
+    on('endpoint.disabled', () => operational?.soon())
+  }
   const run = workerOnDemand({
     ctx,
+    operational,
     ingest,
     deliver,
     background: later,

@@ -4,6 +4,7 @@ import { PosthornError } from '../../src/errors.ts'
 import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'
 import { clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
+import { postgresCauses } from './causes.ts'
 import { postgresCollection } from './collection.ts'
 import { postgresConfiguration } from './configuration.ts'
 import { type Database, database, number } from './database.ts'
@@ -11,10 +12,12 @@ import { postgresEvents } from './events.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresLimiter } from './limiter.ts'
 import { probe } from './probe.ts'
+import { postgresProcesses } from './processes.ts'
 import { purge } from './purge.ts'
 import { postgresQueue } from './queue.ts'
 import { sideBySide } from './side-by-side.ts'
 import { sql } from './sql.ts'
+import { postgresStatistics } from './statistics.ts'
 import { checkSchema } from './tables.ts'
 import { type Ear, earOf } from './ear.ts'
 import { notifier, type Notify, boundNotifier, type News, notifyAtCommit } from './notify.ts'
@@ -86,6 +89,9 @@ function storageIn(db: Database, notify: Notify, ear: Ear | null) {
     plugins: postgresCollection('plugins', db, changeRow),
     events: postgresEvents(db, notify),
     attempts: postgresAttempts(db, notify),
+    statistics: postgresStatistics(db),
+    causes: postgresCauses(db),
+    processes: postgresProcesses(db),
     queue: { ...postgresQueue(db, notify, ear), ping },
     inbox: postgresInbox(db, notify, ear),
     limiter: postgresLimiter(db),

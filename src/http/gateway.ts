@@ -66,7 +66,22 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     const path = mountedPath(url.pathname, basePath)
     const found = path === null ? undefined : await looked(() => find(path, request.method))
     if (!found) return failed(json(404, { message: 'not found' }))
+    const since = ctx.clock.elapsed()
+    const response = await serve(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx, cause)))
+    ctx.requests.add(
+      { workspaceId: found.configuration.workspace.id, sourceId: found.source.id },
+      {
+        at: ctx.clock.now(),
+        method: request.method,
+        status: response.status,
+        latency: Math.round(ctx.clock.elapsed() - since),
+        event_id: response.headers.get('webhook-event-id'),
+      },
+    )
+    return response
+  }
 
+  async function serve(request: Request, url: URL, found: Found): Promise<Response> {
     const grant = await bounded(tenantOf(found), () => limit(found.source))
     if (grant === null) return await accept(request, url, found)
     const headers = limitHeaders(found.source, grant)

@@ -20,6 +20,7 @@ function earlyServices(ctx: Context, ingest: Ingest) {
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
     config: {},
+    instance: {},
   }
 }
 
@@ -28,10 +29,11 @@ type Early = ReturnType<typeof earlyServices>
 export type LateServices = StatusService & {
   readonly secrets: SecretsService
 } & {
-  readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
-}
+  readonly [Noun in keyof Early]: Omit<UseCases[Noun], keyof Early[Noun]>
+} & Omit<UseCases, keyof Early>
 
-type Functions = Readonly<Record<string, Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>>>
+type Call = (...args: unknown[]) => unknown
+type Functions = Readonly<Record<string, Readonly<Record<string, Call | undefined>> | Call>>
 
 /**
  * All use cases over one context, with the two services that the worker and the gateway share with them. `names` are those
@@ -43,15 +45,14 @@ export function composeServices(
 ): { services: Services; ingest: Ingest; deliver: Deliver } {
   const ingest = ingestService(ctx)
   const deliver = deliverService(ctx)
-  const early = earlyServices(ctx, ingest) as object as Functions
+  const early = earlyServices(ctx, ingest)
   const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, deliver))
-  const useCases: Record<string, Record<string, unknown>> = {}
+  const useCases: Record<string, Record<string, Call> | Call> = {}
   for (const name of names) {
-    const [noun = '', verb = ''] = name.split('.')
-    const functions = (useCases[noun] ??= {})
-    functions[verb] =
-      early[noun]?.[verb] ??
-      (async (...args: unknown[]) => ((await late()) as object as Functions)[noun]![verb]!(...args))
+    const [noun = '', verb] = name.split('.')
+    const call = callOf(early, noun, verb) ?? (async (...args) => callOf((await late()) as object, noun, verb)!(...args))
+    if (verb === undefined) useCases[noun] = call
+    else useCases[noun] = { ...useCases[noun], [verb]: call }
   }
   const services = {
     ...(useCases as object as UseCases), // LateServices is all that is not early
@@ -63,4 +64,10 @@ export function composeServices(
     health: async () => (await late()).health(),
   }
   return { services, ingest, deliver }
+}
+
+/** The function of a use case by noun and verb; those that stand alone have no verb. */
+function callOf(functions: object, noun: string, verb: string | undefined): Call | undefined {
+  const found = (functions as Functions)[noun]
+  return typeof found === 'function' || verb === undefined ? (found as Call | undefined) : found?.[verb]
 }

@@ -1,7 +1,9 @@
 import type { Context } from '../context.ts'
+import { dayMs, hourMs, minuteMs } from '../core/notes.ts'
+import { foldNotes, tidySums } from '../services/fold-notes.ts'
+import type { OperationalEvents } from '../services/operational/operational-events.ts'
+import { seeProcess } from '../services/seen-process.ts'
 
-export const minuteMs = 60_000
-const dayMs = 24 * 60 * minuteMs
 const batchSize = 1000
 
 /** A part of the minute's work. Of several processes the first does it. */
@@ -20,14 +22,28 @@ export interface Upkeep {
   readonly isNeeded: boolean
 }
 
-export function upkeep(ctx: Context): Upkeep {
+export function upkeep(ctx: Context, operational?: OperationalEvents): Upkeep {
   const { retention, breaker } = ctx.settings
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
   const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
-  const tasks = [asking, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
+  const counting: Task = { complaint: 'attempts could not be counted', run: (signal) => countAttempts(ctx, signal) }
+  const telling: Task = {
+    complaint: 'operational events could not be published',
+    run: async () => operational?.minute(),
+  }
+  const showing: Task = { complaint: 'this process could not be shown to others', run: () => seeProcess(ctx) }
+  const tasks = [
+    asking,
+    showing,
+    counting,
+    ...(breaker === undefined ? [] : [breaking]),
+    ...(operational === undefined ? [] : [telling]),
+    expiring,
+    purging,
+  ]
 
   return {
     tasks,
@@ -41,6 +57,15 @@ export function upkeep(ctx: Context): Upkeep {
       for (const { run } of tasks) await run()
     },
   }
+}
+
+/** Each minute what settlements noted, each hour what is too old. */
+async function countAttempts(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (!(await ctx.storage.turn('statistics', minuteMs, now))) return
+  await foldNotes(ctx, signal)
+  if (await ctx.storage.turn('sums', hourMs, now)) await tidySums(ctx, now, signal)
 }
 
 async function breakCircuits(ctx: Context): Promise<void> {
@@ -60,7 +85,7 @@ async function removeEnded(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   const ended = [...ctx.configuration.all()].filter(({ nextExpiry }) => nextExpiry <= now)
-  const isHour = await ctx.storage.turn('expired-secrets', 60 * minuteMs, now)
+  const isHour = await ctx.storage.turn('expired-secrets', hourMs, now)
   if (!isHour && ended.length === 0) return
   const { removeExpired } = await import('../services/secrets/expired-secrets.ts') // few secrets ever end
   await removeExpired(ctx, isHour ? undefined : ended.map(({ workspace }) => workspace.id))

@@ -6,6 +6,7 @@ import type { Deliver } from '../services/deliver.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import type { Ingest } from '../services/ingest.ts'
+import type { OperationalEvents } from '../services/operational/operational-events.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { Deliveries } from './deliveries.ts'
 import { inboxConsumer } from './inbox.ts'
@@ -59,6 +60,8 @@ export interface Needs {
   readonly ctx: Context
   readonly ingest: Ingest
   readonly deliver: Deliver
+  /** Publishes operational events, where the option `operations` is set. */
+  readonly operational?: OperationalEvents | undefined
   readonly background: Background
   /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
   readonly jobs: Wakeup
@@ -175,7 +178,7 @@ export class LocalWorker implements Worker {
   }
 }
 
-function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
+function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
   const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
   const holds = new Holds(ctx, complain)
@@ -191,6 +194,6 @@ function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
     outcomes,
     sweep: sweep(ctx),
     inbox: inboxConsumer(ctx, ingest),
-    upkeep: upkeep(ctx),
+    upkeep: upkeep(ctx, operational),
   }
 }
