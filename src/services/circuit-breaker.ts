@@ -26,16 +26,19 @@ export async function tripCircuitBreakers(
 
   /** False when it is off or gone already, fails no more, or somebody keeps writing it. */
   async function disable(workspaceId: string, endpointId: string): Promise<boolean> {
+    let announced = false
     for (let tries = 0; tries < mostTries; tries++) {
       const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
       if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) break
       await willDisable(ctx, workspaceId, endpointId, now, 'breaker')
+      announced = true
       const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
       const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
       if (answer === 'written') return true
       if (answer !== 'conflict') break
     }
-    await withdraw(ctx, endpointId)
+    // Not what another process left, which may have disabled the endpoint.
+    if (announced) await withdraw(ctx, endpointId)
     return false
   }
 
