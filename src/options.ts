@@ -285,11 +285,14 @@ const settings = closedObject({
     {},
   ),
   limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
-  retention: withDefault(closedObject({
+  retention: withDefault(
+    closedObject({
       eventsDays: days,
       attemptsDays: days,
       statsDays: withDefault(v.pipe(v.number(), v.minValue(1)), 400),
-    }), {}),
+    }),
+    {},
+  ),
   operations: v.optional(closedObject({ workspace: text({ min: 1, max: 512 }) })),
   secrets: v.optional(secretsOptions),
   breaker: v.optional(

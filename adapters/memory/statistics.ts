@@ -42,9 +42,7 @@ function foldNotes(state: State): number {
   const notes = notesIn(
     alive.map(({ room, text, disabled }) => `["${room.row.id}",${text}${disabled ? ',1' : ''}]`).join(','),
   )
-  const known = new Map(
-    alive.map(({ room }) => [room.row.id, new Set(room.statistics.types.keys())] as const),
-  )
+  const known = new Map(alive.map(({ room }) => [room.row.id, new Set(room.statistics.types.keys())] as const))
   const folded = fold(notes, typeNamer(known))
   const statisticsOf = (place: string): RoomStatistics => roomOf(state, place)!.statistics // it is alive
   for (const { place, time, endpoint_id, counts } of folded.minutes) {
@@ -117,7 +115,10 @@ function* matching(
   }
 }
 
-function groupOf(by: StatsGroup, { workspaceId, sum }: { readonly workspaceId: string; readonly sum: KeptSum }): string {
+function groupOf(
+  by: StatsGroup,
+  { workspaceId, sum }: { readonly workspaceId: string; readonly sum: KeptSum },
+): string {
   return by === 'workspace' ? workspaceId : by === 'endpoint' ? sum.endpoint_id : sum.event_type
 }
 
@@ -151,7 +152,11 @@ function tidy(
   let gone = 0
   for (const room of state.rooms.values()) {
     const { minute, hour, day, types, streaks } = room.statistics
-    const each = (times: Map<number, Map<string, KeptSum>>, before: number, take: (at: number, sum: KeptSum) => void) => {
+    const each = (
+      times: Map<number, Map<string, KeptSum>>,
+      before: number,
+      take: (at: number, sum: KeptSum) => void,
+    ) => {
       for (const [at, all] of times) {
         if (at >= before) continue
         for (const [key, sum] of all) {

@@ -9,4 +9,13 @@ import { statistics } from './migrations/10-statistics.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. One that was released is never edited: what is to change comes as another one. */
-export const migrations: readonly Migration[] = [tables, probes, revisited, lines, counts, expansions, inboxTurns, statistics]
+export const migrations: readonly Migration[] = [
+  tables,
+  probes,
+  revisited,
+  lines,
+  counts,
+  expansions,
+  inboxTurns,
+  statistics,
+]

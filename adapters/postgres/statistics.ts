@@ -1,9 +1,4 @@
-import type {
-  Counts,
-  Statistics,
-  StatisticsQuery,
-  StatisticsRow,
-} from '../../src/contracts/storage/statistics.ts'
+import type { Counts, Statistics, StatisticsQuery, StatisticsRow } from '../../src/contracts/storage/statistics.ts'
 import type { StatsGroup, StatsStep } from '../../src/schema/stats.ts'
 import { countNames } from '../../src/core/counts.ts'
 import { dayMs } from '../../src/core/notes.ts'

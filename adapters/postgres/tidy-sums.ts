@@ -29,7 +29,8 @@ export async function tidySums(
     const [row] = await run(statement(), unhurried)
     gone += number(row!['gone']) // a count is one row
   }
-  const removing = (table: Sql, before: number) => () => sql`
+  const removing = (table: Sql, before: number) => () =>
+    sql`
     with gone as (delete from ${table} where ctid = any(${old(table, before)}) returning 1)
     select count(*) as gone from gone`
 

@@ -143,7 +143,9 @@ async function knownTypes(
 }
 
 function argsOf({ minutes, hours, streaks, causes }: Folded): readonly (string | number)[] {
-  const types = new Map(hours.map(({ place, event_type, time }) => [`${place} ${event_type}`, [place, event_type, time]]))
+  const types = new Map(
+    hours.map(({ place, event_type, time }) => [`${place} ${event_type}`, [place, event_type, time]]),
+  )
   return [
     ...minutes.flatMap(({ place, time, endpoint_id, counts }) => [
       'sum',

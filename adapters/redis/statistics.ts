@@ -1,8 +1,4 @@
-import type {
-  Counts,
-  Statistics,
-  StatisticsQuery,
-} from '../../src/contracts/storage/statistics.ts'
+import type { Counts, Statistics, StatisticsQuery } from '../../src/contracts/storage/statistics.ts'
 import type { StatsGroup, StatsStep } from '../../src/schema/stats.ts'
 import { addCounts, noCounts, volumeOf } from '../../src/core/counts.ts'
 import { dayMs, startOf } from '../../src/core/notes.ts'

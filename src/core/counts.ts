@@ -77,7 +77,8 @@ export function addCode(sum: Counts, code: number): void {
 
 export const isSuccess = (code: number): boolean => code < buckets * responseClasses.length
 export const isCanceled = (code: number): boolean => code === canceledCode
-export const isExhausted = (code: number): boolean => code < canceledCode && code >= 2 * buckets * responseClasses.length
+export const isExhausted = (code: number): boolean =>
+  code < canceledCode && code >= 2 * buckets * responseClasses.length
 
 /** Counts by class of the answer, in order. */
 export function classesOf(counts: readonly number[]): number[] {

@@ -175,7 +175,9 @@ export const answers: Properties = {
         method: text('Method of the request.'),
         status: { type: 'integer', minimum: 100, maximum: 599, description: 'HTTP status of the answer.' },
         latency: count('Time until the answer, milliseconds.'),
-        event_id: orNull(text('Id of the event that was made; null where none was made, or where it is not known yet.')),
+        event_id: orNull(
+          text('Id of the event that was made; null where none was made, or where it is not known yet.'),
+        ),
       }),
       description: 'The requests, newest first, at most 50.',
     },

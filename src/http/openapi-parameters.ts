@@ -56,7 +56,13 @@ export function listQuery(parameters: Parameters): Json[] {
       return [{ ...queryParameter(name, inputSchema(schema), text), style: 'deepObject', explode: true }]
     }
     // An empty value is refused, but for a name, which may be empty.
-    const filled = kind === 'text' && name !== 'name' && name !== 'sort' && name !== 'status' && name !== 'step' && name !== 'group_by'
+    const filled =
+      kind === 'text' &&
+      name !== 'name' &&
+      name !== 'sort' &&
+      name !== 'status' &&
+      name !== 'step' &&
+      name !== 'group_by'
     const taken = { ...inputSchema(schema), ...(filled && { minLength: 1 }) }
     return [{ ...queryParameter(name, taken, text), ...(deprecated && { deprecated }) }]
   })

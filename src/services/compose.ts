@@ -50,7 +50,8 @@ export function composeServices(
   const useCases: Record<string, Record<string, Call> | Call> = {}
   for (const name of names) {
     const [noun = '', verb] = name.split('.')
-    const call = callOf(early, noun, verb) ?? (async (...args) => callOf((await late()) as object, noun, verb)!(...args))
+    const call =
+      callOf(early, noun, verb) ?? (async (...args) => callOf((await late()) as object, noun, verb)!(...args))
     if (verb === undefined) useCases[noun] = call
     else useCases[noun] = { ...useCases[noun], [verb]: call }
   }

@@ -134,7 +134,8 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
           attempted_at: status === 'CANCELED' ? null : now,
           settled_at: now,
           counted: below(4) > 0 ? { event_type: `type${below(3)}`, told: below(2) > 0 } : null,
-          response: below(2) > 0 ? { status: of([200, 302, 404, 500]), latency: below(9000), headers: null, body: null } : null,
+          response:
+            below(2) > 0 ? { status: of([200, 302, 404, 500]), latency: below(9000), headers: null, body: null } : null,
           disable: below(8) === 0 ? { url: 'https://example.com/hook' } : null,
         })
       })

@@ -7,7 +7,17 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { clientOf } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
-import { attempt, counted, endpoint, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import {
+  attempt,
+  counted,
+  endpoint,
+  entry,
+  event,
+  filled,
+  made,
+  settlement,
+  start,
+} from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { clients, freePort, schemasOf } from '../support/postgres.ts'
 

@@ -12,7 +12,11 @@ test('the functions of an instance are those of the table, and what is derived o
   const names = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
   const lists = Object.keys(operations).filter((name) => name.endsWith('.list'))
   expect(names.toSorted()).toEqual(
-    [...Object.keys(operations).filter((name) => name.includes('.')), ...lists.map((name) => name.replace('list', 'each')), 'events.raw'].toSorted(),
+    [
+      ...Object.keys(operations).filter((name) => name.includes('.')),
+      ...lists.map((name) => name.replace('list', 'each')),
+      'events.raw',
+    ].toSorted(),
   )
   expect(posthorn.stats).toBeTypeOf('function')
 })

@@ -80,7 +80,10 @@ onEveryEngine((fresh) => {
     expect(disabled).toMatchObject({ endpoint_id: 'shop', reason: 'gone', exhausted_deliveries: 2 })
     const recovered = events.find(([type]) => type === 'posthorn.endpoint.recovered')![1]
     expect(recovered).toMatchObject({ endpoint_id: 'shop', troubled_since: disabled['at'] })
-    expect(posthorn.deliveries.filter(({ url }) => url === duty), 'sent like others').toHaveLength(4)
+    expect(
+      posthorn.deliveries.filter(({ url }) => url === duty),
+      'sent like others',
+    ).toHaveLength(4)
   })
 })
 

@@ -310,7 +310,9 @@ export async function drive(
     },
     async () => {
       while ((await storage.statistics.fold()) > 0);
-      return (await storage.attempts.tallies(now + below(100_000))).toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
+      return (await storage.attempts.tallies(now + below(100_000))).toSorted((a, b) =>
+        a.endpointId < b.endpointId ? -1 : 1,
+      )
     },
     async () =>
       below(3) === 0 &&

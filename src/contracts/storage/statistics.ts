@@ -56,10 +56,5 @@ export interface Statistics {
    * Removes minutes before `minutesBefore` and days before `daysBefore`, and makes days of hours before `hoursBefore` (the
    * start of a day). At most `limit` sums; answers how many; 0 when there is nothing left to do.
    */
-  tidy(options: {
-    minutesBefore: number
-    hoursBefore: number
-    daysBefore: number
-    limit: number
-  }): Promise<number>
+  tidy(options: { minutesBefore: number; hoursBefore: number; daysBefore: number; limit: number }): Promise<number>
 }

@@ -93,7 +93,7 @@ export class OperationalEvents {
   /** Does `work` for each cause of a kind, and removes those of which it answers true. */
   async #each(kind: CauseKind, work: (cause: Cause) => Promise<boolean>): Promise<void> {
     const { causes } = this.#ctx.storage
-    for (let after: string | null = null; ; ) {
+    for (let after: string | null = null; ;) {
       const page: readonly Cause[] = await causes.list({ kind, after, limit: causesPerPage })
       const done = await Promise.all(page.map(work))
       await causes.remove(page.filter((_, i) => done[i]))

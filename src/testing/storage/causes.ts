@@ -47,7 +47,11 @@ export const causeCases: Contract<Storage> = [
   promise('causes are there once, in id order by kind, until they are removed', async (storage) => {
     await storage.causes.add([cause('b'), cause('a'), cause('c'), cause('a', { kind: 'troubled' })])
     await storage.causes.add([cause('b', { at: start + 1 })])
-    equal(await storage.causes.list({ kind: 'failing', ...all }), ['a', 'b', 'c'].map((id) => cause(id)), 'all')
+    equal(
+      await storage.causes.list({ kind: 'failing', ...all }),
+      ['a', 'b', 'c'].map((id) => cause(id)),
+      'all',
+    )
     equal(await storage.causes.list({ kind: 'failing', after: 'a', limit: 1 }), [cause('b')], 'one after another')
     await storage.causes.remove([cause('a'), cause('c')])
     await storage.causes.remove([])

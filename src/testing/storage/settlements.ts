@@ -1,7 +1,19 @@
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, counted, claimAll, endpoint, event, everything, filled, ids, revisionOf, settlement, start } from './rows.ts'
+import {
+  attempt,
+  counted,
+  claimAll,
+  endpoint,
+  event,
+  everything,
+  filled,
+  ids,
+  revisionOf,
+  settlement,
+  start,
+} from './rows.ts'
 
 const plain = { enqueue: false }
 const settled = { settled: true, disabled: false }

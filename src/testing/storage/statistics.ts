@@ -65,16 +65,34 @@ export const statisticsCases: Contract<Storage> = [
       ...{ failed: 3, exhausted: 1, canceled: 1, within_128: 2, beyond: 1 },
       ...{ answered_4xx: 1, answered_5xx: 1, unanswered: 1 },
     }
-    equal(await sums(storage, { step: 'minute' }), [[0, first], [minuteMs, second], [hourMs, third]], 'minutes')
+    equal(
+      await sums(storage, { step: 'minute' }),
+      [
+        [0, first],
+        [minuteMs, second],
+        [hourMs, third],
+      ],
+      'minutes',
+    )
     const hour = { ...second, succeeded: 2, within_4: 1, answered_2xx: 2 }
-    equal(await sums(storage), [[0, hour], [hourMs, third]], 'hours')
+    equal(
+      await sums(storage),
+      [
+        [0, hour],
+        [hourMs, third],
+      ],
+      'hours',
+    )
     equal((await sums(storage, { step: 'day' })).length, 1, 'one day')
     equal(await sums(storage, { from: start + hourMs }), [[hourMs, third]], 'from a time on')
     equal(await sums(storage, { to: start + hourMs }), [[0, hour]], 'before a time')
   }),
 
   promise('sums are told by endpoint and type, of one workspace or of all, the rest as one group', async (storage) => {
-    const of = (endpointId: string, event_type: string) => ({ endpoint: endpointId, counted: { event_type, told: false } })
+    const of = (endpointId: string, event_type: string) => ({
+      endpoint: endpointId,
+      counted: { event_type, told: false },
+    })
     await settled(storage, [of('a', 'x'), of('a', 'x'), of('a', 'y'), of('b', 'y'), of('b', 'z'), of('c', 'z')])
     await made(storage, 'other')
     const names = (by: Grouping['by'], asked: Partial<StatisticsQuery> = {}) =>
@@ -86,8 +104,23 @@ export const statisticsCases: Contract<Storage> = [
       (await storage.statistics.sums({ ...query, ...asked }, grouping))
         .map((row) => [row.group, volumeOf(row.counts)])
         .toSorted(([a], [b]) => (String(a) < String(b) ? -1 : 1))
-    equal(await counts({}, { by: 'endpoint', names: ['a', 'b'] }), [['*', 1], ['a', 3], ['b', 2]], 'by endpoint')
-    equal(await counts({}, { by: 'event_type', names: ['x'] }), [['*', 4], ['x', 2]], 'by type')
+    equal(
+      await counts({}, { by: 'endpoint', names: ['a', 'b'] }),
+      [
+        ['*', 1],
+        ['a', 3],
+        ['b', 2],
+      ],
+      'by endpoint',
+    )
+    equal(
+      await counts({}, { by: 'event_type', names: ['x'] }),
+      [
+        ['*', 4],
+        ['x', 2],
+      ],
+      'by type',
+    )
     equal(await counts({ endpoint_id: 'a', event_type: 'x' }, null), [[null, 2]], 'of one endpoint and type')
     equal(await counts({ workspaceId: null }, { by: 'workspace', names: ['w'] }), [['w', 6]], 'of all workspaces')
     equal(await counts({ workspaceId: 'other' }, null), [], 'of another workspace')
@@ -95,7 +128,10 @@ export const statisticsCases: Contract<Storage> = [
 
   promise('a workspace counts a thousand types by name, and the rest together', async (storage) => {
     const types = Array.from({ length: mostTypes + 5 }, (_, i) => `type ${i}`)
-    await settled(storage, types.map((event_type) => ({ counted: { event_type, told: false } })))
+    await settled(
+      storage,
+      types.map((event_type) => ({ counted: { event_type, told: false } })),
+    )
     const found = await storage.statistics.groups(query, 'event_type', 2000)
     equal([found.length, found[0]], [mostTypes + 1, '*'], 'groups')
     equal(await sums(storage, { event_type: '*' }), [[0, { succeeded: 5, within_16: 5, unanswered: 5 }]], 'the rest')
@@ -129,10 +165,17 @@ export const statisticsCases: Contract<Storage> = [
 
   promise('old minutes go, old hours become days that count the same, and old days go', async (storage) => {
     const times = [0, 1, 23, 24, 25, 50].map((hour) => start + hour * hourMs)
-    await settled(storage, times.map((settled_at) => ({ settled_at, ...answer(200, 1) })))
+    await settled(
+      storage,
+      times.map((settled_at) => ({ settled_at, ...answer(200, 1) })),
+    )
     await storage.endpoints.insert('w', endpoint('ep'))
     const days = await sums(storage, { step: 'day' })
-    equal(days.map(([day]) => day), [0, dayMs, 2 * dayMs], 'days')
+    equal(
+      days.map(([day]) => day),
+      [0, dayMs, 2 * dayMs],
+      'days',
+    )
     equal(await storage.statistics.tidy({ ...untold, minutesBefore: start + 2 * hourMs }), 2, 'minutes')
     equal((await sums(storage, { step: 'minute' })).length, 4, 'minutes that are left')
     const rollup = { ...untold, hoursBefore: start + 2 * dayMs, limit: 3 }
@@ -155,7 +198,7 @@ export const statisticsCases: Contract<Storage> = [
     equal(await sums(storage, { workspaceId: null }), [], 'of all')
     await made(storage, 'w')
     equal([await sums(storage), await storage.statistics.streak('w', 'ep')], [[], null], 'of the new one')
-    for (let rounds = 0; (await storage.purge({ eventsBefore: null, attemptsBefore: null, limit: 5 })) > 0; ) {
+    for (let rounds = 0; (await storage.purge({ eventsBefore: null, attemptsBefore: null, limit: 5 })) > 0;) {
       if (++rounds > 20) throw new Error('the purge does not end')
     }
     equal(await sums(storage), [], 'after the purge')
