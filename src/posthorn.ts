@@ -23,7 +23,7 @@ import { configurationCache, configurationReader } from './services/configuratio
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
-import { OperationalEvents } from './services/operational/operational-events.ts'
+import { type Operational, operationalOnDemand } from './services/operational/on-demand.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { requestLog } from './services/request-log.ts'
 import { routeTable } from './services/routes.ts'
@@ -70,7 +70,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   }
 
   let thisProcess: ReturnType<Context['thisProcess']> | undefined
-  let operational: OperationalEvents | undefined
+  let operational: Operational | undefined
   const counters: Counters = { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
   const ctx: Context = {
     storage,
@@ -108,7 +108,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
 
   const { services, ingest, deliver } = composeServices(ctx, operationNames)
   if (settings.operations !== undefined) {
-    operational = new OperationalEvents(ctx, ingest, later)
+    operational = operationalOnDemand(ctx, ingest, later)
     on('exhausted', () => operational?.soon())
     on('endpoint.disabled', () => operational?.soon())
   }

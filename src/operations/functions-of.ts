@@ -6,14 +6,15 @@ export type Call = (...args: unknown[]) => Promise<unknown>
 
 /** One function for each operation, by noun and verb. */
 export function functionsOf(make: (name: OperationName, operation: Operation) => Call): OperationFunctions {
-  const nouns: Record<string, Record<string, Call> | Call> = {}
+  const nouns: Record<string, Record<string, Call>> = {}
+  const alone: Record<string, Call> = {}
   for (const name of Object.keys(operations) as OperationName[]) {
     const [noun = '', verb] = name.split('.')
     const call = make(name, operations[name])
-    if (verb === undefined) nouns[noun] = call
+    if (verb === undefined) alone[noun] = call
     else nouns[noun] = { ...nouns[noun], [verb]: call }
   }
-  return nouns as object as OperationFunctions // the table has every function of the interface: see table.ts
+  return { ...nouns, ...alone } as object as OperationFunctions // the table has every function of the interface: see table.ts
 }
 
 /** The function of an operation among functions by noun and verb. */

@@ -47,16 +47,16 @@ export function composeServices(
   const deliver = deliverService(ctx)
   const early = earlyServices(ctx, ingest)
   const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, deliver))
-  const useCases: Record<string, Record<string, Call> | Call> = {}
+  const nouns: Record<string, Record<string, Call>> = {}
+  const alone: Record<string, Call> = {}
   for (const name of names) {
     const [noun = '', verb] = name.split('.')
-    const call =
-      callOf(early, noun, verb) ?? (async (...args) => callOf((await late()) as object, noun, verb)!(...args))
-    if (verb === undefined) useCases[noun] = call
-    else useCases[noun] = { ...useCases[noun], [verb]: call }
+    const call = callOf(early, noun, verb) ?? (async (...args) => callOf(await late(), noun, verb)!(...args))
+    if (verb === undefined) alone[noun] = call
+    else nouns[noun] = { ...nouns[noun], [verb]: call }
   }
   const services = {
-    ...(useCases as object as UseCases), // LateServices is all that is not early
+    ...({ ...nouns, ...alone } as object as UseCases), // LateServices is all that is not early
     secrets: {
       reseal: async (...asked: Parameters<SecretsService['reseal']>) => (await late()).secrets.reseal(...asked),
       status: async () => (await late()).secrets.status(),

@@ -24,8 +24,7 @@ export function statsService(ctx: Context): Pick<UseCases, 'stats' | 'instance'>
       return await report(ctx, id, asked)
     },
     instance: {
-      stats: async (query = {}) =>
-        await report(ctx, null, checkedParameters(statsParameters.instance, query) as InstanceStatsInput),
+      stats: async (query = {}) => await report(ctx, null, checkedParameters(statsParameters.instance, query)),
       async processes() {
         await ctx.clock.ready()
         return await ctx.storage.processes.list(ctx.clock.now() - processesKeptMs)

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { dayMs, hourMs, minuteMs } from '../core/notes.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
-import type { OperationalEvents } from '../services/operational/operational-events.ts'
+import type { Operational } from '../services/operational/on-demand.ts'
 import { seeProcess } from '../services/seen-process.ts'
 
 const batchSize = 1000
@@ -22,7 +22,7 @@ export interface Upkeep {
   readonly isNeeded: boolean
 }
 
-export function upkeep(ctx: Context, operational?: OperationalEvents): Upkeep {
+export function upkeep(ctx: Context, operational?: Operational): Upkeep {
   const { retention, breaker } = ctx.settings
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }

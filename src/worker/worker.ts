@@ -6,7 +6,7 @@ import type { Deliver } from '../services/deliver.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import type { Ingest } from '../services/ingest.ts'
-import type { OperationalEvents } from '../services/operational/operational-events.ts'
+import type { Operational } from '../services/operational/on-demand.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { Deliveries } from './deliveries.ts'
 import { inboxConsumer } from './inbox.ts'
@@ -61,7 +61,7 @@ export interface Needs {
   readonly ingest: Ingest
   readonly deliver: Deliver
   /** Publishes operational events, where the option `operations` is set. */
-  readonly operational?: OperationalEvents | undefined
+  readonly operational?: Operational | undefined
   readonly background: Background
   /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
   readonly jobs: Wakeup

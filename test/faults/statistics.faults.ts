@@ -42,7 +42,10 @@ async function open(url: string, stalls: boolean): Promise<{ posthorn: Posthorn;
       },
     },
   })
-  return { posthorn, close: async () => void (await pool?.end()) }
+  const close = async (): Promise<void> => {
+    await pool?.end()
+  }
+  return { posthorn, close }
 }
 
 /** The process that is killed: says that it works, and that it has seen a cause. */

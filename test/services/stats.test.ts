@@ -127,7 +127,13 @@ describe('what statistics are asked', () => {
     expect(data.map(({ time }) => time)).toEqual([5, 4, 3, 2, 1, 0].map((ago) => now - ago * 60_000))
     expect(data[0]).toEqual({
       time: now - 5 * 60_000,
-      ...{ succeeded: 0, failed: 0, exhausted: 0, canceled: 0, p50: null, p95: null, p99: null },
+      succeeded: 0,
+      failed: 0,
+      exhausted: 0,
+      canceled: 0,
+      p50: null,
+      p95: null,
+      p99: null,
       by_class: { '2xx': 0, '3xx': 0, '4xx': 0, '5xx': 0, none: 0 },
     })
     expect((await posthorn.stats('default')).data).toHaveLength(24)

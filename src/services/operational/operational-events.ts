@@ -3,14 +3,12 @@ import type { Cause, CauseKind } from '../../contracts/storage/causes.ts'
 import { hourMs, minuteMs } from '../../core/notes.ts'
 import { serverUrl } from '../../core/server-url.ts'
 import { PosthornError } from '../../errors.ts'
-import type { Background } from '../../runtime/background.ts'
-import type { SourceRequest } from '../../schema/instance.ts'
+import { ensureWorkspace } from '../ensure-workspace.ts'
 import { foldNotes } from '../fold-notes.ts'
 import type { Ingest } from '../ingest.ts'
-import { isOperational } from '../is-operational.ts'
-import type { SourceTenant } from '../request-log.ts'
 import { resolveWorkspace } from '../resolve-workspace.ts'
-import { Refusals, type Window } from './refusals.ts'
+import { digest } from './digest.ts'
+import type { Window } from './refusals.ts'
 
 const causesPerPage = 100
 /** A cause that is left before an endpoint is disabled is given up after this time, where that never came to be. */
@@ -28,34 +26,19 @@ type Links = Readonly<Record<string, string>>
 export class OperationalEvents {
   readonly #ctx: Context
   readonly #ingest: Ingest
-  readonly #background: Background
-  readonly #refusals = new Refusals((window) => this.#refusing(window))
   #looking: Promise<void> | null = null
   #again = false
 
-  constructor(ctx: Context, ingest: Ingest, background: Background) {
+  constructor(ctx: Context, ingest: Ingest) {
     this.#ctx = ctx
     this.#ingest = ingest
-    this.#background = background
   }
 
-  /** Publishes in the background what there is to publish: this process has seen a cause. */
-  soon(): void {
-    if (this.#looking !== null) this.#again = true
-    else this.#background.run('publishing operational events', () => this.look())
-  }
-
-  /** The gateway of this process took a request for a source. */
-  took({ workspaceId, sourceId }: SourceTenant, { at, status }: SourceRequest): void {
-    if (!this.#isOwn(workspaceId)) this.#refusals.took(workspaceId, sourceId, status >= 400, at)
-  }
-
-  /** The minute's work: what other processes saw, windows that are over, and the backlog. */
+  /** The minute's work: what other processes saw, and the backlog. */
   async minute(): Promise<void> {
     const { clock, queue, storage } = this.#ctx
     await clock.ready()
     const now = clock.now()
-    this.#refusals.look(now)
     if (!(await storage.turn('operational-events', minuteMs, now))) return
     await this.look()
     const { oldestDueAt, size } = await queue.stats(now)
@@ -172,23 +155,21 @@ export class OperationalEvents {
     return true
   }
 
-  #refusing({ workspaceId, sourceId, from, to, requests, refused }: Window): void {
-    this.#background.run('publishing operational events', () =>
-      this.publish('source.refusing', `source:${sourceId}:${this.#ctx.thisProcess().id}:${from}`, {
-        workspace_id: workspaceId,
-        source_id: sourceId,
-        from,
-        to,
-        requests,
-        refused,
-        links: this.#links(workspaceId, { source: `sources/${sourceId}` }),
-      }),
-    )
+  /** Of a window of five minutes more than half of the requests were refused. */
+  async refusing({ workspaceId, sourceId, from, to, requests, refused }: Window): Promise<void> {
+    await this.publish('source.refusing', `source:${sourceId}:${this.#ctx.thisProcess().id}:${from}`, {
+      workspace_id: workspaceId,
+      source_id: sourceId,
+      from,
+      to,
+      requests,
+      refused,
+      links: this.#links(workspaceId, { source: `sources/${sourceId}` }),
+    })
   }
 
   /** Publishes `posthorn.<type>`, once for each `key`. */
   async publish(type: string, key: string, data: Readonly<Record<string, unknown>>): Promise<void> {
-    const { digest } = await import('./digest.ts')
     const unique_id = `posthorn:${await digest(key)}`
     const event = { id: null, event_type: `posthorn.${type}`, data: JSON.stringify(data), unique_id }
     await this.#ingest.into(await this.#workspace(), event)
@@ -201,14 +182,8 @@ export class OperationalEvents {
       return (await resolveWorkspace(this.#ctx, name)).id
     } catch (cause) {
       if (!(cause instanceof PosthornError) || cause.code !== 'unknown_workspace') throw cause
-      const { ensureWorkspace } = await import('../ensure-workspace.ts')
       return (await ensureWorkspace(this.#ctx, { id: name })).row.id
     }
-  }
-
-  #isOwn(workspaceId: string): boolean {
-    const name = this.#ctx.configuration.held(workspaceId)?.workspace.name ?? null
-    return isOperational(this.#ctx, { id: workspaceId, name })
   }
 
   #links(workspaceId: string, places: Links): Links {

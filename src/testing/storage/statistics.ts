@@ -62,8 +62,14 @@ export const statisticsCases: Contract<Storage> = [
     const first = { succeeded: 1, within_4: 1, answered_2xx: 1 }
     const second = { succeeded: 1, failed: 1, within_8: 1, within_4096: 1, answered_2xx: 1, answered_3xx: 1 }
     const third = {
-      ...{ failed: 3, exhausted: 1, canceled: 1, within_128: 2, beyond: 1 },
-      ...{ answered_4xx: 1, answered_5xx: 1, unanswered: 1 },
+      failed: 3,
+      exhausted: 1,
+      canceled: 1,
+      within_128: 2,
+      beyond: 1,
+      answered_4xx: 1,
+      answered_5xx: 1,
+      unanswered: 1,
     }
     equal(
       await sums(storage, { step: 'minute' }),
