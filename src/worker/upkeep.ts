@@ -27,23 +27,20 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
-  const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
-  const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
-  const counting: Task = { complaint: 'attempts could not be counted', run: (signal) => countAttempts(ctx, signal) }
-  const telling: Task = {
-    complaint: 'operational events could not be published',
-    run: async () => operational?.minute(),
+  const asking: Task = {
+    complaint: 'the storage did not tell its time, or did not take that this process works',
+    run: () => seeProcess(ctx),
   }
-  const showing: Task = { complaint: 'this process could not be shown to others', run: () => seeProcess(ctx) }
-  const tasks = [
-    asking,
-    showing,
-    counting,
-    ...(breaker === undefined ? [] : [breaking]),
-    ...(operational === undefined ? [] : [telling]),
-    expiring,
-    purging,
-  ]
+  const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
+  // What is published follows from what was counted. One task for both: each task listens to the signal that ends them.
+  const counting: Task = {
+    complaint: 'attempts could not be counted, or operational events could not be published',
+    async run(signal) {
+      await countAttempts(ctx, signal)
+      await operational?.minute()
+    },
+  }
+  const tasks = [asking, counting, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
 
   return {
     tasks,
