@@ -59,14 +59,14 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
 
   /** Asks for an operation with the arguments of its function. */
   function perform(
-    { http, input, list, query = [], options = [], texts = [] }: Operation,
+    { http, input, list, asks, query = [], options = [], texts = [] }: Operation,
     given: unknown[],
   ): Promise<string> {
     const args = [...given]
     const [method = '', path = ''] = http.replace('{P}', '/workspaces/{ws_id}').split(' ')
     const place = path.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())))
     const body = input === undefined ? undefined : bodyOf(args.shift())
-    const asked = list ? (args.shift() ?? {}) : Object.fromEntries(query.map((name) => [name, args.shift()]))
+    const asked = list || asks ? (args.shift() ?? {}) : Object.fromEntries(query.map((name) => [name, args.shift()]))
     const flags = (args.shift() ?? {}) as Readonly<Record<string, unknown>>
     const chosen = Object.fromEntries([...options, ...texts].map((name) => [name, flags[optionName(name)]]))
     return ask(method, place, { ...asked, ...chosen }, body)

@@ -8,7 +8,9 @@ import type { Platform } from './contracts/platform.ts'
 import type { Awaitable } from './contracts/awaitable.ts'
 import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
+import type { RequestLog } from './contracts/request-log.ts'
 import type { RowSecrets } from './contracts/row-secrets.ts'
+import type { Process } from './contracts/storage/processes.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
@@ -86,6 +88,10 @@ export interface Context {
   readonly secrets: RowSecrets
   readonly settings: Settings
   readonly counters: Counters
+  /** The last requests of each source that this process took. */
+  readonly requests: RequestLog
+  /** Names this process among those that work for the instance. */
+  thisProcess(): Pick<Process, 'id' | 'version' | 'runtime'>
   /** How long this instance has existed, by the clock of the process. */
   uptimeMs(): number
   /** A fresh id that sorts after all ids this instance made before. */

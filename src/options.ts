@@ -123,6 +123,14 @@ export interface RetentionOptions {
   readonly eventsDays?: number
   /** Finished attempts older than this many days are removed. Default: kept. */
   readonly attemptsDays?: number
+  /** Statistics older than this many days are removed. Default 400. */
+  readonly statsDays?: number
+}
+
+/** Where operational events are published: `posthorn.endpoint.disabled` and others, as docs/operational-events.md lists. */
+export interface OperationsOptions {
+  /** Id or name of the workspace. One that is not there is made, with this id. */
+  readonly workspace: string
 }
 
 /** Seals secrets at rest. At least one of both. */
@@ -165,8 +173,10 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly deliver?: DeliverOptions
   /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
   readonly limits?: LimitOptions
-  /** Default: off. */
+  /** Default: events and attempts are kept, statistics for 400 days. */
   readonly retention?: RetentionOptions
+  /** Publishes what goes wrong as events of a workspace, which endpoints of that workspace receive. Default: off. */
+  readonly operations?: OperationsOptions
   /** Keys that seal signing secrets, secrets of plugins and secret headers at rest. Default: they are stored as they are. */
   readonly secrets?: SecretsOptions
   /** Default: off. */
@@ -275,7 +285,15 @@ const settings = closedObject({
     {},
   ),
   limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
-  retention: withDefault(closedObject({ eventsDays: days, attemptsDays: days }), {}),
+  retention: withDefault(
+    closedObject({
+      eventsDays: days,
+      attemptsDays: days,
+      statsDays: withDefault(v.pipe(v.number(), v.minValue(1)), 400),
+    }),
+    {},
+  ),
+  operations: v.optional(closedObject({ workspace: text({ min: 1, max: 512 }) })),
   secrets: v.optional(secretsOptions),
   breaker: v.optional(
     closedObject({

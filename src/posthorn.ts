@@ -24,12 +24,15 @@ import { configurationCache, configurationReader } from './services/configuratio
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { measures } from './services/measures.ts'
 import { repeating } from './services/repeating.ts'
+import { type Operational, operationalOnDemand } from './services/operational/on-demand.ts'
 import { observers, safeLogger } from './services/observers.ts'
+import { requestLog } from './services/request-log.ts'
 import { routeTable } from './services/routes.ts'
 import { workspaceIds } from './services/workspace-ids.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
+import { version } from './version.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup, type Wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/needs.ts'
@@ -69,6 +72,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
     if (change === 'routes' || change === 'everything') routes.forget()
   }
 
+  let thisProcess: ReturnType<Context['thisProcess']> | undefined
+  let operational: Operational | undefined
   const ctx: Context = {
     storage,
     queue,
@@ -86,6 +91,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
     counters: noneCounted(),
+    requests: requestLog((tenant, request) => operational?.took(tenant, request)),
+    thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     batches: platform.batches,
@@ -99,9 +106,25 @@ function assemble(platform: Platform, options: Options): Posthorn {
     emit,
   }
 
-  const { services, ingest, deliver } = composeServices(ctx, operationNames)
-  const worker = { ctx, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
+  const composed = composeServices(ctx, operationNames)
+  const { ingest, deliver } = composed
+  if (settings.operations !== undefined) {
+    operational = operationalOnDemand(ctx, ingest, later)
+    on('exhausted', () => operational?.soon())
+    on('endpoint.disabled', () => operational?.soon())
+  }
+  const time = movable(options.clock)
+  const worker = { ctx, operational, ingest, deliver, background: later, jobs, time, changed }
+  return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker) }
+}
 
+/** All of an instance but what the worker answers to. */
+function handlersAndFunctions(
+  ctx: Context,
+  { services, ingest }: ReturnType<typeof composeServices>,
+  routes: ReturnType<typeof routeTable>,
+  on: Posthorn['on'],
+) {
   return {
     ...serviceFunctions(services, workspaceIds(ctx)),
     admin: adminHandler(ctx, services),
@@ -111,8 +134,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     status: () => services.status(),
     health: () => services.health(),
     on,
-    using: (tx, handle) => bind(ctx, tx, handle),
-    ...workerOnDemand(worker),
+    using: (tx: unknown, handle?: { wake?: boolean }) => bind(ctx, tx, handle),
   }
 }
 

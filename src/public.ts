@@ -49,6 +49,7 @@ export type {
 export type {
   AttemptQuery,
   Attempts,
+  Counted,
   Delivery,
   Enqueueing,
   NewAttempt,
@@ -59,6 +60,16 @@ export type {
   StoredStatus,
   Undelivered,
 } from './contracts/storage/attempts.ts'
+export type { Cause, CauseKind, Causes } from './contracts/storage/causes.ts'
+export type { Process, Processes } from './contracts/storage/processes.ts'
+export type {
+  Counts,
+  Grouping,
+  Statistics,
+  StatisticsQuery,
+  StatisticsRow,
+  Streak,
+} from './contracts/storage/statistics.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
 export type { EventQuery, Events, IngestAnswer, IngestEntry } from './contracts/storage/events.ts'
 export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
@@ -69,6 +80,7 @@ export type {
   DeliverOptions,
   GatewayOptions,
   OpenApiOptions,
+  OperationsOptions,
   Options,
   LimitOptions,
   RetentionOptions,
@@ -96,6 +108,16 @@ export type { Metadata, RateLimit } from './schema/shared.ts'
 export type { RotateInput } from './schema/rotate-secret.ts'
 export type { EndpointSecret, ResealReport, SecretsStatus, ShownAs } from './schema/secrets.ts'
 export type { Source, SourceInput } from './schema/source.ts'
+export type { ProcessReport, SourceRequest, SourceRequests } from './schema/instance.ts'
+export type {
+  EndpointHealth,
+  InstanceStatsInput,
+  StatsBucket,
+  StatsGroup,
+  StatsInput,
+  StatsReport,
+  StatsStep,
+} from './schema/stats.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
 export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/workspace.ts'
 export type {
@@ -105,6 +127,7 @@ export type {
   EndpointService,
   EventListInput,
   Explanation,
+  InstanceService,
   NamedListInput,
   OwnedListInput,
   PageOf,
@@ -113,6 +136,7 @@ export type {
   ReplayReport,
   ResourceService,
   SecretsService,
+  SourceService,
   WorkspaceService,
 } from './services/services.ts'
 export type { TickReport } from './worker/passes.ts'

@@ -5,7 +5,8 @@ import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
 import type { Endpoint } from './schema/endpoint.ts'
 import type { Plugin, PluginInput } from './schema/plugin.ts'
-import type { Source, SourceInput } from './schema/source.ts'
+import type { Source } from './schema/source.ts'
+import type { StatsInput, StatsReport } from './schema/stats.ts'
 import type { Workspace } from './schema/workspace.ts'
 import type {
   AttemptListInput,
@@ -19,9 +20,11 @@ import type {
   PageOf,
   PluginListInput,
   ReplayInput,
+  InstanceService,
   ReplayReport,
   ResourceService,
   SecretsService,
+  SourceService,
   WorkspaceService,
 } from './services/services.ts'
 import type { Worker } from './worker/worker.ts'
@@ -59,11 +62,18 @@ export interface PublicWorkspaces extends WorkspaceService {
 export interface ServiceFunctions<Input = EventInput> {
   readonly workspaces: PublicWorkspaces
   readonly endpoints: EndpointService & Iterated<Endpoint, OwnedListInput>
-  readonly sources: ResourceService<Source, SourceInput, OwnedListInput> & Iterated<Source, OwnedListInput>
+  readonly sources: SourceService & Iterated<Source, OwnedListInput>
   readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput> & Iterated<Plugin, PluginListInput>
   readonly events: PublicEvents<Input>
   readonly attempts: AttemptService & Iterated<Attempt, AttemptListInput>
   readonly config: ConfigService
+  /**
+   * The attempts of a workspace that ended, counted by minute, hour or day, with percentiles of their latency. Test deliveries
+   * are left out. @throws PosthornError validation, unknown_workspace
+   */
+  stats(workspace: string, query?: StatsInput): Promise<StatsReport>
+  /** What is told of all workspaces together, and of the processes that work for them. */
+  readonly instance: InstanceService
 }
 
 /** The service functions inside the host's open transaction. */

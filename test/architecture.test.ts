@@ -215,10 +215,8 @@ function isFunction(member: ts.ObjectLiteralElementLike): boolean {
 }
 
 describe('short enough to read', () => {
-
   test('no function is longer than 60 lines, but for statements and tables', () => {
-    const measured = files
-      .flatMap(({ name, text }) => functionLengths(name, text))
+    const measured = files.flatMap(({ name, text }) => functionLengths(name, text))
     expect(measured.length).toBeGreaterThan(3000)
     expect(measured.filter(({ lines }) => lines > 60)).toEqual([])
   })

@@ -18,7 +18,7 @@ import { completeJobs } from './queue.ts'
 import { addAttempt, closeAttempt, evict, isSucceeded, isTimed } from './rows.ts'
 import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
 import { ascending, noTime, type Sorted, sorted } from './sorted.ts'
-import { count, tallied } from './tallies.ts'
+import { addNote, tallied } from './statistics.ts'
 
 export function memoryAttempts(access: Access, keep: number): Attempts {
   return {
@@ -146,8 +146,9 @@ function settle(
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
   closeAttempt(state, kept, endedAttempt(kept.attempt, settlement, settlement.request, settlement.response))
-  if (settlement.tally) count(state, settlement)
-  return { settled: true, disabled: settlement.disable !== null && disable(state, kept.of.room, settlement) }
+  const disabled = settlement.disable !== null && disable(state, kept.of.room, settlement)
+  addNote(state, kept.of.room, settlement, disabled)
+  return { settled: true, disabled }
 }
 
 /** Whether it was this very settlement that closed the attempt, by an earlier call. */

@@ -5,12 +5,15 @@ import { PosthornError } from '../../src/errors.ts'
 import { memoryAttempts } from './attempts.ts'
 import { memoryCollection } from './collection.ts'
 import { memoryConfiguration } from './configuration.ts'
+import { memoryCauses } from './causes.ts'
 import { memoryEvents } from './events.ts'
 import { memoryInbox } from './inbox.ts'
 import { memoryLimiter } from './limiter.ts'
+import { memoryProcesses } from './processes.ts'
 import { memoryQueue } from './queue.ts'
 import { purge } from './rows.ts'
 import { type Access, emptyState, noNews, quiet } from './state.ts'
+import { memoryStatistics } from './statistics.ts'
 import { type Base, isMemoryTransaction, type MemoryTransaction, otherClaim, stagedAccess } from './transaction.ts'
 import { memoryWorkspaces } from './workspaces.ts'
 
@@ -98,6 +101,9 @@ function nouns(access: Access, keep: number) {
     plugins: memoryCollection('plugins', access),
     events: memoryEvents(access, keep),
     attempts: memoryAttempts(access, keep),
+    statistics: memoryStatistics(access),
+    causes: memoryCauses(access),
+    processes: memoryProcesses(access),
     ...memoryConfiguration(access),
     purge: (options) => access.write((state) => purge(state, options)),
     turn: (name, periodMs, now) =>

@@ -6,6 +6,8 @@ import type { Access, Group, KeptJob, Line, State } from './state.ts'
 const servedForMs = 3_600_000
 /** Not at each claim: a walk from the front of a map passes all that was deleted there. */
 const forgetEveryMs = 60_000
+/** Due jobs of a group that are counted at most. */
+const mostCounted = 10_000
 
 /** The queue over its part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
@@ -65,6 +67,16 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
       access.read(({ queue }) => {
         const until = queue.groups.get(group)?.pausedUntil ?? 0
         return until > now ? until : null
+      }),
+
+    dueOf: (group, now) =>
+      access.read(({ queue }) => {
+        let due = 0
+        for (const [at] of ascending(queue.groups.get(group)?.waiting ?? sorted(), null)) {
+          if (at > now || due === mostCounted) break
+          due++
+        }
+        return due
       }),
 
     stats: (now) =>

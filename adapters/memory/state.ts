@@ -2,6 +2,9 @@ import type { Message } from '../../src/contracts/inbox.ts'
 import type { Job } from '../../src/contracts/queue.ts'
 import type { Change } from '../../src/contracts/storage/configuration.ts'
 import type { StoredAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { Cause } from '../../src/contracts/storage/causes.ts'
+import type { Process } from '../../src/contracts/storage/processes.ts'
+import type { Counts, Streak } from '../../src/contracts/storage/statistics.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
@@ -25,6 +28,23 @@ export interface Room {
   readonly events: Sorted
   readonly attempts: Sorted
   readonly eventOfUniqueId: Map<string, string>
+  readonly statistics: RoomStatistics
+}
+
+/** The sums of a workspace, by time. Those of minutes have no event type. */
+export interface RoomStatistics {
+  readonly minute: Map<number, Map<string, KeptSum>>
+  readonly hour: Map<number, Map<string, KeptSum>>
+  readonly day: Map<number, Map<string, KeptSum>>
+  /** The hour in which each event type was counted last. */
+  readonly types: Map<string, number>
+  readonly streaks: Map<string, Streak>
+}
+
+export interface KeptSum {
+  readonly endpoint_id: string
+  readonly event_type: string
+  readonly counts: Counts
 }
 
 /** A stored configuration row. */
@@ -110,10 +130,10 @@ export interface InboxState {
   readonly dead: Map<string, { readonly message: Message; readonly reason: string }>
 }
 
-export interface Tally {
-  readonly workspaceId: string
-  total: number
-  failed: number
+export interface KeptNote {
+  readonly room: Room
+  readonly text: string
+  readonly disabled: boolean
 }
 
 /** What is announced once a write stands. */
@@ -148,8 +168,10 @@ export interface State {
   readonly idle: Sorted
   /** Deleted workspaces that still have rows. */
   readonly condemned: Room[]
-  /** Per minute, outcomes by endpoint. */
-  readonly tallies: Map<number, Map<string, Tally>>
+  /** What settlements left to be counted, with the workspace. */
+  readonly notes: KeptNote[]
+  readonly causes: Map<string, Cause>
+  readonly processes: Map<string, Process>
   /** For each kind of work the start of the period that was taken last. */
   readonly turns: Map<string, number>
   readonly queue: QueueState
@@ -175,7 +197,9 @@ export function emptyState(): State {
     finished: sorted(),
     idle: sorted(),
     condemned: [],
-    tallies: new Map(),
+    notes: [],
+    causes: new Map(),
+    processes: new Map(),
     turns: new Map(),
     queue: {
       jobs: new Map(),

@@ -95,6 +95,7 @@ function emptyRoom(row: Workspace): Room {
     events: sorted(),
     attempts: sorted(),
     eventOfUniqueId: new Map(),
+    statistics: { minute: new Map(), hour: new Map(), day: new Map(), types: new Map(), streaks: new Map() },
   }
 }
 

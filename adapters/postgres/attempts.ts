@@ -5,6 +5,7 @@ import type {
   StoredAttempt,
   StoredStatus,
 } from '../../src/contracts/storage/attempts.ts'
+import { minuteMs, startOf } from '../../src/core/notes.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import { json, number, numberOrNull, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
@@ -175,10 +176,17 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
     },
 
     async tallies(since) {
+      const from = startOf(since, minuteMs)
       const rows = await run(sql`
         select w.id, c.endpoint_id, sum(c.total) as total, sum(c.failed) as failed
-        from ${t.tallies} c join ${t.workspaces} w on w.key = c.workspace
-        where c.minute >= ${Math.floor(since / 60_000)}::bigint
+        from ${t.workspaces} w cross join lateral (
+          select s.endpoint_id, s.succeeded + s.failed as total, s.failed from ${t.minute_sums} s
+          where s.workspace = w.key and s.time >= ${from}::bigint and s.succeeded + s.failed > 0
+          union all
+          -- What the version before counts.
+          select o.endpoint_id, o.total, o.failed from ${t.tallies} o
+          where o.workspace = w.key and o.minute >= ${from / minuteMs}::bigint
+        ) c
         group by w.id, c.endpoint_id`)
       return rows.map((row) => ({
         workspaceId: row['id'] as string,

@@ -64,12 +64,18 @@ export async function purge(
     ) x limit ${left()}`
   await remove(() => attempts(buried(t.attempts)))
   await remove(() => events(buried(t.events)))
+  await forgetSums(db)
   // A transaction that began before the deletion may still add to the workspace.
   await run(sql`
     delete from ${t.graves} g
     where g.dug_by < pg_snapshot_xmin(pg_current_snapshot())
       and not exists (select from ${t.events} e where e.workspace = g.workspace)
-      and not exists (select from ${t.attempts} a where a.workspace = g.workspace)`)
+      and not exists (select from ${t.attempts} a where a.workspace = g.workspace)
+      and not exists (select from ${t.minute_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.hour_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.day_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.counted_types} s where s.workspace = g.workspace)
+      and not exists (select from ${t.streaks} s where s.workspace = g.workspace)`)
 
   if (eventsBefore !== null) {
     const idle = () => sql`
@@ -103,6 +109,23 @@ export async function purge(
   }
   if (removed === 0) await tidy(db)
   return removed
+}
+
+/** Sums of deleted workspaces, which nobody may read any more. They are no rows that a caller of `purge` knows of. */
+async function forgetSums({ run, t }: Database): Promise<void> {
+  const gone = (table: Sql) => sql`
+    delete from ${table} where ctid = any(array(
+      select x.ctid from ${t.graves} g
+      cross join lateral (select s.ctid from ${table} s where s.workspace = g.workspace limit ${tidied}) x
+      limit ${tidied}
+    ))`
+  await run(
+    sql`
+    with minutes as (${gone(t.minute_sums)}), hours as (${gone(t.hour_sums)}), days as (${gone(t.day_sums)}),
+      types as (${gone(t.counted_types)}), streaks as (${gone(t.streaks)})
+    select 1`,
+    unhurried,
+  )
 }
 
 /**

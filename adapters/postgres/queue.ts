@@ -4,9 +4,12 @@ import { json, number, numberOrNull } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { repairer } from './lines.ts'
 import { lockedHolds, release } from './release.ts'
-import { type Sql, sql } from '../sql/sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
 import type { Ear } from './ear.ts'
 import type { Notify } from './notify.ts'
+
+/** Due jobs of a group that are counted at most. */
+const mostCounted = raw('10000')
 
 /** The queue in a schema. */
 export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Queue {
@@ -87,6 +90,15 @@ export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Qu
           min(due_at) filter (where due_at <= ${now}::bigint and held_until <= ${now}::bigint) as oldest
         from ${t.jobs}`)
       return { size: number(row!['size']), oldestDueAt: numberOrNull(row!['oldest']) } // an aggregate is one row
+    },
+
+    async dueOf(group, now) {
+      const [row] = await run(sql`
+        select count(*) as due from (
+          select from ${t.jobs} where group_id = ${group}::text and due_at <= ${now}::bigint and held_until <= ${now}::bigint
+          limit ${mostCounted}
+        ) j`)
+      return number(row!['due']) // an aggregate is one row
     },
 
     async nextDueAt() {

@@ -37,6 +37,14 @@ const rights: Readonly<Record<keyof Tables, readonly Right[]>> = {
   turns: ['select', 'insert', 'update'],
   probes: ['select', 'insert'],
   revisited: withoutUpdate,
+  notes: all,
+  minute_sums: all,
+  hour_sums: all,
+  day_sums: all,
+  counted_types: all,
+  streaks: all,
+  causes: withoutUpdate,
+  processes: all,
 }
 
 /** The rights of a role as statements, as docs/postgres-roles.md lists them. */

@@ -1,4 +1,5 @@
 import type { Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
+import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
@@ -85,7 +86,7 @@ async function settleTogether(
           exhausted boolean, attempted_at bigint, settled_at bigint, error_code text, error_message text,
           request_method text, request_url text, request_headers text, request_body text, request_from_event boolean,
           response_status int, response_latency float8, response_headers text, response_body text,
-          disable_url text, tally boolean)
+          disable_url text, counted text)
     ),
     held as (
       select o.id from ${t.open_attempts} o
@@ -107,8 +108,8 @@ async function settleTogether(
       from closed c join given g on g.id = c.id
       order by c.id
     )${nexts.length > 0 ? followUps : nothing}${claims.length > 0 ? completion : nothing}${
-      given.some(({ tally }) => tally) ? counting(db) : nothing
-    }${given.some(({ disable }) => disable !== null) ? disabling(db) : nothing}
+      given.some(({ disable }) => disable !== null) ? disabling(db) : nothing
+    }${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
     select closed.id, ${given.some(({ disable }) => disable !== null) ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
     from closed`)
 
@@ -177,21 +178,23 @@ function disabling({ t }: Database): Sql {
     )`
 }
 
-function counting({ t }: Database): Sql {
+/** A row with the notes of all that was closed, for the fold to count. */
+function noting({ t }: Database, given: readonly Settlement[]): Sql {
+  const disabled = given.some(({ disable }) => disable !== null)
+    ? sql`, case when c.id in (select by from disabled) then ',1' end`
+    : nothing
   return sql`,
-    counted as (
-      insert into ${t.tallies} as t (minute, workspace, endpoint_id, total, failed)
-      select g.settled_at / 60000 as minute, c.workspace, g.endpoint_id, count(*), count(*) filter (where g.status = 'FAILED')
-      from closed c join given g on g.id = c.id where g.tally
-      group by 1, 2, 3 order by 1, 2, 3
-      on conflict (minute, workspace, endpoint_id)
-      do update set total = t.total + excluded.total, failed = t.failed + excluded.failed
+    noted as (
+      insert into ${t.notes} (noted)
+      select string_agg(concat('[', c.workspace, ',', g.counted${disabled}, ']'), ',')
+      from closed c join given g on g.id = c.id
+      where g.counted is not null having count(*) > 0
     )`
 }
 
 function outcomeOf(settlement: Settlement, n: number) {
   const { attempt, request, response, disable, workspaceId } = settlement
-  const { status, exhausted, attempted_at, settled_at, error_code, error_message, tally } = settlement
+  const { status, exhausted, attempted_at, settled_at, error_code, error_message, counted } = settlement
   return {
     n,
     id: attempt.id,
@@ -213,6 +216,6 @@ function outcomeOf(settlement: Settlement, n: number) {
     response_headers: response?.headers && storable(json(response.headers)),
     response_body: storable(response?.body),
     disable_url: disable?.url,
-    tally,
+    counted: counted === null ? null : storable(noteText(settlement, counted)),
   }
 }

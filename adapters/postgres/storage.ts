@@ -3,6 +3,7 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'
+import { postgresCauses } from './causes.ts'
 import { clientOf, isInTransaction, isPool } from './client-of.ts'
 import type { PostgresClient, PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
@@ -13,10 +14,12 @@ import { postgresEvents } from './events.ts'
 import { postgresInbox } from './inbox.ts'
 import { postgresLimiter } from './limiter.ts'
 import { probe } from './probe.ts'
+import { postgresProcesses } from './processes.ts'
 import { purge } from './purge.ts'
 import { postgresQueue } from './queue.ts'
 import { sideBySide } from './side-by-side.ts'
 import { sql } from '../sql/sql.ts'
+import { postgresStatistics } from './statistics.ts'
 import { checkSchema } from './tables.ts'
 import { type Ear, earOf } from './ear.ts'
 import { notifier, type Notify, boundNotifier, type News, notifyAtCommit } from './notify.ts'
@@ -88,6 +91,9 @@ function storageIn(db: Database, notify: Notify, ear: Ear | null) {
     plugins: postgresCollection('plugins', db, changeRow),
     events: postgresEvents(db, notify),
     attempts: postgresAttempts(db, notify),
+    statistics: postgresStatistics(db),
+    causes: postgresCauses(db),
+    processes: postgresProcesses(db),
     queue: { ...postgresQueue(db, notify, ear), ping },
     inbox: postgresInbox(db, notify, ear),
     limiter: postgresLimiter(db),

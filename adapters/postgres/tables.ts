@@ -28,6 +28,14 @@ const names = [
   'turns',
   'probes',
   'revisited',
+  'notes',
+  'minute_sums',
+  'hour_sums',
+  'day_sums',
+  'counted_types',
+  'streaks',
+  'causes',
+  'processes',
 ] as const
 
 /** The tables as statements name them, with their schema. */

@@ -3,6 +3,7 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
+import { redisCauses } from './causes.ts'
 import { connect } from './client.ts'
 import type { RedisClient } from './redis-client.ts'
 import { redisCollection } from './collection.ts'
@@ -13,9 +14,11 @@ import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
 import { clientFor } from './open.ts'
+import { redisProcesses } from './processes.ts'
 import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
 import { periodicTurn } from './periodic-turn.ts'
+import { redisStatistics } from './statistics.ts'
 import { redisWorkspaces } from './workspaces.ts'
 
 export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './redis-client.ts'
@@ -66,6 +69,9 @@ export function redis(
     plugins: redisCollection('plugins', connection, tag),
     events: redisEvents(connection, tag, added.announce),
     attempts: redisAttempts(connection, tag, added.announce),
+    statistics: redisStatistics(connection, tag),
+    causes: redisCauses(connection, tag),
+    processes: redisProcesses(connection, tag),
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
     turn: periodicTurn(connection, tag),

@@ -36,10 +36,22 @@ import { PosthornError } from '../../src/errors.ts'
  *     finished                  zset      finished attempts by created_at, for retention
  *     idle                      zset      names of events without open attempts by created_at, for retention
  *     condemned                 zset      rooms of deleted workspaces in the order of deletion, until they are purged
- *     tallies                   zset      minutes that have one, for a week
- *     tally:<minute>            hash      "t" or "f", workspace and endpoint as JSON -> outcomes, failures
+ *     tallies, tally:<minute>   what the version before counted, for a week
  *     turns                     hash      name -> the period last taken
  *     probe                     string    what a ping writes
+ *
+ * Statistics (see core/notes.ts). Times are where a minute, an hour or a day begins, unix milliseconds:
+ *
+ *     notes                     list      what settlements left to be counted: one element for each script that settled
+ *     notes-folded              counter   elements of that list that were folded so far
+ *     counted                   zset of rooms that have sums
+ *     room:<n>:minutes          zset      times that have sums; also hours, days
+ *     room:<n>:minute:<time>    hash      endpoint -> numbers, with commas between them
+ *     room:<n>:hour:<time>      hash      endpoint and event type as JSON -> numbers; also day
+ *     room:<n>:types            hash      event type -> the hour in which it was counted last
+ *     room:<n>:streaks          hash      endpoint -> succeeded_at, failed_at, failures, exhausted and attempt, with commas between them
+ *     causes:<kind>             hash      id -> cause (JSON)
+ *     processes                 hash      id -> process (JSON)
  *
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *

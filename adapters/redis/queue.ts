@@ -120,6 +120,9 @@ return nearest and { string.format('%.0f', nearest) } or {}`,
   { again: true },
 )
 
+/** Due jobs of a group that are counted at most. */
+const mostCounted = 10_000
+
 export function redisQueue(connection: Connection, tag: string, ear: Ear, announcer: Announcer): Queue {
   const holds = (claims: readonly Claim[]) => claims.flatMap(({ id, token }) => [id, token])
 
@@ -159,6 +162,10 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear, announ
     async pausedUntil(group, now) {
       const until = await connection.send('ZSCORE', [`${tag}:queue:paused`, group], true)
       return until !== null && Number(until) > now ? Number(until) : null
+    },
+    async dueOf(group, now) {
+      const due = await connection.send('ZCOUNT', [`${tag}:queue:group:${group}`, '-inf', String(now)], true)
+      return Math.min(Number(due), mostCounted)
     },
     async stats(now) {
       const [size, oldest] = await run(connection, stats, tag, [now])

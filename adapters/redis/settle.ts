@@ -1,4 +1,5 @@
 import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
+import { noteText } from '../../src/core/notes.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
@@ -21,26 +22,13 @@ export interface Details {
  * The follow-up comes before the end, so that the event is never without an open attempt in between.
  *
  * ARGV: whether to enqueue; then of each settlement nineteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
- * job and token of the claim or both '', what the tally counts under or '', "disable" or '', url, "next" or '', and id, endpoint, due,
+ * job and token of the claim or both '', the note to be counted or '', "disable" or '', url, "next" or '', and id, endpoint, due,
  * created, planned of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each, or
  * "refused" and why.
  */
 const settle = script(
   `${aloneFunctions}${attemptFunctions}
-local touched, enqueue, reply = {}, ARGV[1] == '1', {}
-
-local function tally(minute, field, failed)
-  local key = tag .. ':tally:' .. minute
-  redis.call('HINCRBY', key, 't' .. field, 1)
-  if failed then redis.call('HINCRBY', key, 'f' .. field, 1) end
-  if redis.call('ZADD', tag .. ':tallies', minute, minute) == 1 then
-    local old = redis.call('ZRANGEBYSCORE', tag .. ':tallies', '-inf', '(' .. string.format('%.0f', minute - 10080), 'LIMIT', 0, 100)
-    for _, each in ipairs(old) do
-      redis.call('DEL', tag .. ':tally:' .. each)
-      redis.call('ZREM', tag .. ':tallies', each)
-    end
-  end
-end
+local touched, enqueue, reply, notes = {}, ARGV[1] == '1', {}, {}
 
 local function disable(room, workspace, endpoint, url, at)
   local key = tag .. ':endpoints:' .. endpoint
@@ -93,8 +81,10 @@ local function close(i)
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
     noLongerOpen(nameIn(event))
-    if ARGV[i + 9] ~= '' then tally(math.floor(tonumber(at) / 60000), ARGV[i + 9], status == 'FAILED') end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
+    if ARGV[i + 9] ~= '' then
+      notes[#notes + 1] = '[' .. room .. ',' .. ARGV[i + 9] .. (disabled and ',1]' or ']')
+    end
   end
   if enqueue and ARGV[i + 7] ~= '' then completeJob(ARGV[i + 7], ARGV[i + 8], touched) end
   return settled, disabled
@@ -105,6 +95,7 @@ for i = 2, #ARGV, 19 do
   reply[#reply + 1] = refused and 'refused' or settled and '1' or '0'
   reply[#reply + 1] = refused or disabled and '1' or '0'
 end
+if #notes > 0 then redis.call('RPUSH', tag .. ':notes', table.concat(notes, ',')) end
 placeAll(touched)
 return reply`,
   { again: true },
@@ -165,7 +156,7 @@ function argsOf(settlement: Settlement): readonly (string | number)[] {
     settled_at,
     undelivered ? 'undelivered' : '',
     ...(claim === null ? ['', ''] : [claim.id, claim.token]),
-    settlement.tally ? JSON.stringify([workspaceId, attempt.endpoint_id]) : '',
+    settlement.counted === null ? '' : noteText(settlement, settlement.counted),
     ...(disable === null ? ['', ''] : ['disable', disable.url]),
     ...(next === null ? ['', '', '', '', '', ''] : ['next', ...attemptArgs(next)]),
   ]

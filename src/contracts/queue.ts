@@ -77,6 +77,8 @@ export interface Queue extends EnginePart {
   ping?(): Promise<void>
   /** Until when a group is paused; null when it is not. For explanations only. */
   pausedUntil?(group: string, now: number): Promise<number | null>
+  /** How many waiting jobs of a group are due, pauses left aside; at most 10,000 are counted. For explanations only. */
+  dueOf?(group: string, now: number): Promise<number>
   /** When the next waiting job may be claimed, pauses and leases counted; null when none waits. Only saves polls. */
   nextDueAt?(now: number): Promise<number | null>
   /**

@@ -6,6 +6,7 @@ import type { Inbox } from './inbox.ts'
 import type { Limiter } from './limiter.ts'
 import type { Queue } from './queue.ts'
 import type { Attempts } from './storage/attempts.ts'
+import type { Causes } from './storage/causes.ts'
 import type {
   Change,
   Collection,
@@ -18,6 +19,8 @@ import type {
   Workspaces,
 } from './storage/configuration.ts'
 import type { Events } from './storage/events.ts'
+import type { Processes } from './storage/processes.ts'
+import type { Statistics } from './storage/statistics.ts'
 
 /**
  * Where the truth is kept. Every method is one atomic step, whoever calls at the same moment; a batch answers entry by
@@ -36,6 +39,9 @@ export interface Storage extends EnginePart {
   readonly plugins: Collection<Plugin, PluginQuery>
   readonly events: Events
   readonly attempts: Attempts
+  readonly statistics: Statistics
+  readonly causes: Causes
+  readonly processes: Processes
 
   /** The engine's own queue, inbox and limiter, used where the host names no others. */
   readonly queue?: Queue

@@ -171,10 +171,7 @@ function ownedPlugins<Row extends { readonly id: string }>(
   )
 }
 
-function repeatedKey<Row>(
-  rows: readonly Row[],
-  keysIn: (row: Row) => readonly Key[],
-): Violation | null {
+function repeatedKey<Row>(rows: readonly Row[], keysIn: (row: Row) => readonly Key[]): Violation | null {
   const seen = new Set<string>()
   for (const row of rows) {
     for (const key of keysIn(row)) {

@@ -1,5 +1,5 @@
 import type { Claim } from '../contracts/queue.ts'
-import type { NewAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
+import type { Counted, NewAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
 import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { retryAfter } from './retry-after.ts'
@@ -32,8 +32,8 @@ interface Try {
   readonly startedAt: number
   /** Whether a failure may be followed by another try. */
   readonly retries: boolean
-  /** Whether outcomes are counted for the circuit breaker. */
-  readonly tally: boolean
+  /** How the outcome is counted; null for a test delivery. */
+  readonly counted: Counted | null
 }
 
 const errorCodes: Readonly<Record<Exclude<Outcome['kind'], 'answered'>, AttemptErrorCode>> = {
@@ -75,7 +75,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
       settled_at: now,
       next,
       disable: gone && endpoint !== null ? { url: endpoint.request.url } : null,
-      tally: tried.tally && !canceled,
+      counted: tried.counted,
       claim: tried.claim,
     },
   }

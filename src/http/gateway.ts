@@ -55,7 +55,25 @@ class Gateway {
     const find = async () => (path === null ? undefined : findSource(ctx, this.#routes, path, request.method))
     const found = await this.#shares.looking(find)
     if (!found) return this.#failed(json(404, { message: 'not found' }))
+    const since = ctx.clock.elapsed()
+    const response = await this.#serve(request, url, found).catch((cause: unknown) =>
+      this.#failed(errorResponse(ctx, cause)),
+    )
+    ctx.requests.add(
+      { workspaceId: found.configuration.workspace.id, sourceId: found.source.id },
+      {
+        at: ctx.clock.now(),
+        method: request.method,
+        status: response.status,
+        latency: Math.round(ctx.clock.elapsed() - since),
+        event_id: response.headers.get('webhook-event-id'),
+      },
+    )
+    return response
+  }
 
+  async #serve(request: Request, url: URL, found: Found): Promise<Response> {
+    const ctx = this.#ctx
     const grant = await this.#shares.waiting(tenantOf(found), () => askSourceLimit(ctx, found.source))
     if (grant === null) return await this.#accept(request, url, found)
     const headers = limitHeaders(found.source, grant)

@@ -1,3 +1,4 @@
+import { responseClasses } from '../core/counts.ts'
 import { attemptStatuses } from '../schema/attempt.ts'
 import { type Json, orNull, type Properties } from './openapi-inputs.ts'
 
@@ -7,6 +8,7 @@ const text = (description: string): Json => ({ type: 'string', description })
 const flag = (description: string): Json => ({ type: 'boolean', description })
 const oneOf = (values: readonly string[], description: string): Json => ({ type: 'string', enum: values, description })
 const count = (description: string): Json => ({ type: 'integer', format: 'int64', minimum: 0, description })
+const share = (description: string): Json => ({ type: 'number', minimum: 0, maximum: 1, description })
 const moment = (what: string): Json => ({
   type: 'integer',
   format: 'int64',
@@ -86,6 +88,50 @@ const counts = (kind: string): Json => ({
   description: `What became of ${kind}.`,
 })
 
+const latency = (share: string): Json =>
+  orNull(count(`The latency within which ${share} of the tries ended, milliseconds; null without a try.`))
+
+const buckets = (what: string): Json => ({
+  type: 'array',
+  items: object({
+    time: moment('When the bucket begins'),
+    succeeded: count('Attempts that succeeded.'),
+    failed: count('Attempts that failed, those that were tried again included.'),
+    exhausted: count('Failed attempts that nothing followed.'),
+    canceled: count('Attempts that were canceled.'),
+    p50: latency('half'),
+    p95: latency('95 percent'),
+    p99: latency('99 percent'),
+    by_class: {
+      ...object(
+        Object.fromEntries(
+          responseClasses.map((name) => [
+            name,
+            count(name === 'none' ? 'Tries that got no answer.' : `Tries that were answered with a status of ${name}.`),
+          ]),
+        ),
+      ),
+      description: 'Tries by the class of the answer.',
+    },
+  }),
+  description: what,
+})
+
+const statsReport = object(
+  {
+    data: buckets('Buckets in order of time, empty ones included.'),
+    groups: {
+      type: 'array',
+      items: object({
+        group: text('Id or event type of the group; `*` for all groups that are not named.'),
+        data: buckets('The buckets of the group.'),
+      }),
+      description: 'The same by group, the largest first. There with `group_by`.',
+    },
+  },
+  ['groups'],
+)
+
 export const answers: Properties = {
   Attempt: attempt,
   Explanation: explanation,
@@ -99,6 +145,51 @@ export const answers: Properties = {
       }),
       description: 'All secrets that sign deliveries, the newest first.',
     },
+  }),
+  StatsReport: statsReport,
+  EndpointHealth: object({
+    endpoint_id: text('Id of the endpoint.'),
+    enabled: flag('Whether events are sent to this endpoint.'),
+    last_success_at: orNull(moment('When a try succeeded last; null where none did')),
+    last_failure: orNull({
+      ...object({
+        at: moment('When the try failed'),
+        attempt_id: orNull(text('Id of the attempt.')),
+        error_code: orNull(text('Why the attempt has no answer; null where there is an answer.')),
+        reason: orNull(text('The same for a person; null where the attempt was removed meanwhile.')),
+      }),
+      description: 'The try that failed last; null where none did.',
+    }),
+    consecutive_failures: count('Tries that failed since the last success.'),
+    due_now: orNull(count('Deliveries that are due and wait; null where the queue cannot tell.')),
+    success_rate_1h: orNull(share('Successes among the tries of the last 60 minutes; null without a try.')),
+    success_rate_24h: orNull(share('Successes among the tries of the last 24 hours, whole hours; null without a try.')),
+    paused_until: orNull(moment('Until when nothing is sent to the endpoint; null where it is not paused')),
+    suspect: flag('Whether the last try got no answer: such an endpoint is sent a single request at a time.'),
+  }),
+  SourceRequests: object({
+    data: {
+      type: 'array',
+      items: object({
+        at: moment('When the request was answered'),
+        method: text('Method of the request.'),
+        status: { type: 'integer', minimum: 100, maximum: 599, description: 'HTTP status of the answer.' },
+        latency: count('Time until the answer, milliseconds.'),
+        event_id: orNull(
+          text('Id of the event that was made; null where none was made, or where it is not known yet.'),
+        ),
+      }),
+      description: 'The requests, newest first, at most 50.',
+    },
+  }),
+  Process: object({
+    id: text('Id of the process, made anew at each start.'),
+    version: text('Version of Posthorn.'),
+    runtime: text('Runtime and its version, such as `node v22.1.0`.'),
+    started_at: moment('When the process started'),
+    seen_at: moment('When the process told how it does'),
+    in_flight: count('Requests to endpoints in flight.'),
+    sent: count('Requests sent to endpoints since the start.'),
   }),
   ReplayReport: object({
     matched: count('How many deliveries the filter found.'),

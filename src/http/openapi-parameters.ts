@@ -1,9 +1,11 @@
-import { bounds, type listParameters, type Parameters } from '../schema/page.ts'
+import { bounds, type listParameters, type Parameters, type statsParameters } from '../schema/page.ts'
 import { shownAs } from '../schema/secrets.ts'
 import { inputSchema, type Json } from './openapi-inputs.ts'
 
 type Lists = typeof listParameters
-type ParameterName = { [Noun in keyof Lists]: keyof Lists[Noun] }[keyof Lists]
+type ParameterName =
+  | { [Noun in keyof Lists]: keyof Lists[Noun] }[keyof Lists]
+  | keyof (typeof statsParameters)['instance']
 
 const parameterTexts: Readonly<Record<ParameterName, string>> = {
   page_no: 'Number of the page, from 1. Default 1.',
@@ -24,6 +26,10 @@ const parameterTexts: Readonly<Record<ParameterName, string>> = {
   event_type: 'Only events of exactly this type.',
   unique_id: 'Only the event with this `unique_id`.',
   status: 'Only attempts in this status.',
+  from: 'The first bucket is that of this time, unix milliseconds. Default: 60 minutes, 24 hours or 30 days before `to`.',
+  to: 'Buckets that begin at this time or later are left out, unix milliseconds. Default: now, with the bucket of now.',
+  step: 'Length of a bucket. Minutes are kept for 6 hours and hours for 90 days. Default `hour`.',
+  group_by: 'Adds a list for each group: the 100 groups with the most attempts, and all others as `*`.',
 }
 
 const boundTexts = { gt: 'after', gte: 'at or after', lt: 'before', lte: 'at or before' }
@@ -50,7 +56,13 @@ export function listQuery(parameters: Parameters): Json[] {
       return [{ ...queryParameter(name, inputSchema(schema), text), style: 'deepObject', explode: true }]
     }
     // An empty value is refused, but for a name, which may be empty.
-    const filled = kind === 'text' && name !== 'name' && name !== 'sort' && name !== 'status'
+    const filled =
+      kind === 'text' &&
+      name !== 'name' &&
+      name !== 'sort' &&
+      name !== 'status' &&
+      name !== 'step' &&
+      name !== 'group_by'
     const taken = { ...inputSchema(schema), ...(filled && { minLength: 1 }) }
     return [{ ...queryParameter(name, taken, text), ...(deprecated && { deprecated }) }]
   })

@@ -133,6 +133,10 @@ export const operationTexts: Texts = {
   ...ofNoun('endpoints', 'endpoint', 'Its plugins are deleted with it, and its open attempts are canceled.'),
   ...ofNoun('sources', 'source', 'Its plugins are deleted with it. The gateway then answers 404 for its path.'),
   ...ofNoun('plugins', 'plugin', 'The endpoint or source goes on without it.'),
+  'endpoints.health':
+    'Tells the last success and the last failure of the endpoint, how many deliveries wait, and how many tries succeeded.',
+  'sources.requests':
+    'Answers the last 50 requests that the gateway took for the source, newest first, without headers and bodies. Only the process that answers is asked: others have taken others.',
   'endpoints.test':
     'Sends one event to the endpoint at once, waits until the delivery ended, and answers its attempt. A failed test is not tried again.',
   'endpoints.secret':
@@ -150,6 +154,11 @@ export const operationTexts: Texts = {
   'attempts.list': `${listText('attempts')} Headers and bodies are null in a list.`,
   'attempts.get':
     'Answers one attempt with the headers and bodies of its request and its response, cut where they are long.',
+  stats:
+    'Answers one bucket for each minute, hour or day with the attempts that ended in it, empty ones included, at most 1,500. Days are those of UTC. Percentiles come from a histogram of powers of two. Test deliveries are left out.',
+  'instance.stats': 'Answers the same as the statistics of a workspace, over all workspaces.',
+  'instance.processes':
+    'Answers the processes that worked for this instance in the last five minutes. Each tells how it does once a minute.',
   'config.sync':
     'Creates, updates and deletes endpoints, sources and their plugins until they are as the document says, all in one step. A kind that the document does not name is left alone.',
   'config.dump':
@@ -179,5 +188,7 @@ export const tagTexts: Texts = {
   plugins: 'What works on the deliveries of an endpoint or on the requests of a source.',
   events: 'What was published.',
   attempts: 'Tries to deliver an event to an endpoint.',
+  stats: 'How many attempts ended, by time.',
+  instance: 'What is told of all workspaces and processes together.',
   config: 'The endpoints, sources and plugins of a workspace as one document.',
 }

@@ -1,7 +1,8 @@
+import { serverUrl } from '../core/server-url.ts'
 import type { Operation, OperationName } from '../operations/operation.ts'
 import { summaries } from '../operations/summaries.ts'
 import { operations } from '../operations/table.ts'
-import { listParameters } from '../schema/page.ts'
+import { listParameters, statsParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { About } from './about.ts'
 import type { Json } from './openapi-inputs.ts'
@@ -13,7 +14,7 @@ import type { Route } from './route.ts'
 /** What the operations and the two routes beside them say of themselves. */
 interface Description {
   readonly summary: string
-  readonly operation: Pick<Operation, 'input' | 'answers' | 'list' | 'query' | 'options' | 'texts'>
+  readonly operation: Pick<Operation, 'input' | 'answers' | 'list' | 'asks' | 'query' | 'options' | 'texts'>
 }
 
 const ofTheApi: Readonly<Record<string, Description>> = {
@@ -48,7 +49,7 @@ export function openapi(routes: readonly Route[], { events = {}, openapi: given 
         'Manages workspaces, endpoints, sources, plugins, events and attempts. Every path below `/workspaces/{ws_id}` is also served without that prefix, for the workspace `default`.',
       ...given.info,
     },
-    servers: [{ url: serverUrl(place) }],
+    servers: [{ url: serverUrl(place) || '/' }],
     security: given.security ?? [],
     tags: [...new Set(routes.map(tagOf))].map((name) => ({ name, description: tagTexts[name] })),
     paths,
@@ -59,13 +60,6 @@ export function openapi(routes: readonly Route[], { events = {}, openapi: given 
       ...(given.securitySchemes && { securitySchemes: given.securitySchemes }),
     },
   }
-}
-
-/** Where clients find the API: `publicUrl` with its path, or with the prefix of the mount where it has no path. */
-function serverUrl({ basePath = '', publicUrl }: Pick<About, 'basePath' | 'publicUrl'>): string {
-  if (publicUrl === undefined) return basePath === '' ? '/' : basePath
-  const { origin, pathname } = new URL(publicUrl)
-  return pathname === '/' ? `${origin}${basePath}` : `${origin}${pathname.replace(/\/$/, '')}`
 }
 
 /** The events of the host's catalogue, as an endpoint without plugins receives them. */
@@ -119,9 +113,10 @@ function operation(route: Route, path: string): Json {
 
 function parametersOf(
   route: Route,
-  { list, query: asked = [], options = [], texts = [] }: Description['operation'],
+  { list, asks, query: asked = [], options = [], texts = [] }: Description['operation'],
 ): Json[] {
   if (list) return listQuery(listParameters[tagOf(route) as keyof typeof listParameters]) // lists are those of page.ts
+  if (asks) return listQuery(statsParameters[asks])
   if (route.operation === 'config.dump') return [dumpFormat, shownSecrets]
   return [...asked, ...options, ...texts].map((name) => queryTexts[name]!) // a test asks for every document of an operation
 }

@@ -3,7 +3,7 @@ import { type Call as Function, functionOf, optionName } from '../operations/fun
 import type { Method, Operation, OperationName } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { listParameters } from '../schema/page.ts'
+import { listParameters, statsParameters } from '../schema/page.ts'
 import { version } from '../version.ts'
 import { answerOf } from './answers.ts'
 import { readInput } from './inputs.ts'
@@ -73,10 +73,11 @@ type Noun = keyof typeof listParameters
 async function readArguments(
   { request, url, maxBodyBytes }: Call,
   name: OperationName,
-  { list, input, query = [], options = [], texts = [] }: Operation,
+  { list, input, asks, query = [], options = [], texts = [] }: Operation,
 ): Promise<unknown[]> {
   const args: unknown[] = []
   if (list) args.push(readQuery(url.searchParams, listParameters[nounOf(name) as Noun])) // lists are those of page.ts
+  if (asks !== undefined) args.push(readQuery(url.searchParams, statsParameters[asks]))
   if (input !== undefined) args.push(await readInput(input, request, maxBodyBytes))
   args.push(...query.map((parameter) => url.searchParams.get(parameter) ?? ''))
   const flags = options.map((flag) => [optionName(flag), readFlag(url.searchParams, flag)])

@@ -7,18 +7,21 @@ export type Call = (...args: unknown[]) => Promise<unknown>
 /** One function for each operation, by noun and verb. */
 export function functionsOf(make: (name: OperationName, operation: Operation) => Call): OperationFunctions {
   const nouns: Record<string, Record<string, Call>> = {}
+  const alone: Record<string, Call> = {}
   for (const name of Object.keys(operations) as OperationName[]) {
-    const [noun = '', verb = ''] = name.split('.')
-    const functions = (nouns[noun] ??= {})
-    functions[verb] = make(name, operations[name])
+    const [noun = '', verb] = name.split('.')
+    const call = make(name, operations[name])
+    if (verb === undefined) alone[noun] = call
+    else nouns[noun] = { ...nouns[noun], [verb]: call }
   }
-  return nouns as object as OperationFunctions // the table has every function of the interface: see table.ts
+  return { ...nouns, ...alone } as object as OperationFunctions // the table has every function of the interface: see table.ts
 }
 
 /** The function of an operation among functions by noun and verb. */
 export function functionOf(functions: object, name: OperationName): Call {
-  const [noun = '', verb = ''] = name.split('.')
+  const [noun = '', verb] = name.split('.')
   // Who passes functions has all of them, by the types of surface.ts.
+  if (verb === undefined) return (functions as Record<string, Call>)[noun]!
   return (functions as Record<string, Record<string, Call>>)[noun]![verb]!
 }
 

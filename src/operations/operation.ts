@@ -21,6 +21,8 @@ export interface Operation {
   readonly answers: Readonly<Partial<Record<200 | 201 | 204, string | null>>>
   /** Whether the answer is a page of these rows. The parameters are those of the noun in schema/page.ts. */
   readonly list?: true
+  /** Names the parameters (`statsParameters` in schema/page.ts) that are the query of the function, where it is no list. */
+  readonly asks?: 'stats' | 'instance'
   /** Whether a host may offer the operation to its own customer, who owns the workspace. */
   readonly tenant?: true
 }
@@ -28,16 +30,22 @@ export interface Operation {
 /** Functions that are made of other operations. */
 type Derived = 'raw' | 'each'
 
+type AnyCall = (...args: never[]) => unknown
+
 /** The service functions that are operations, by noun. */
 export type OperationFunctions = {
-  readonly [Noun in keyof ServiceFunctions]: Omit<ServiceFunctions[Noun], Derived>
+  readonly [Noun in keyof ServiceFunctions]: ServiceFunctions[Noun] extends AnyCall
+    ? ServiceFunctions[Noun]
+    : Omit<ServiceFunctions[Noun], Derived>
 }
 
 type NamesOf<Functions> = {
-  [Noun in keyof Functions & string]: `${Noun}.${keyof Functions[Noun] & string}`
+  [Noun in keyof Functions & string]: Functions[Noun] extends AnyCall
+    ? Noun
+    : `${Noun}.${keyof Functions[Noun] & string}`
 }[keyof Functions & string]
 
-/** `endpoints.create`: noun and verb, as `authorize` gets them. */
+/** `endpoints.create`: noun and verb, as `authorize` gets them. One that stands alone is its noun: `stats`. */
 export type OperationName = NamesOf<OperationFunctions>
 
 type FunctionOf<Name> = Name extends `${infer Noun}.${infer Verb}`
@@ -46,14 +54,16 @@ type FunctionOf<Name> = Name extends `${infer Noun}.${infer Verb}`
       ? OperationFunctions[Noun][Verb]
       : never
     : never
-  : never
+  : Name extends keyof OperationFunctions
+    ? OperationFunctions[Name]
+    : never
 
 /** The arguments that a declaration promises, in their order. */
 type ArgumentsOf<Declared extends Operation> = [
   ...(Declared['http'] extends `${string}{P}${string}` ? [workspace: string] : []),
   ...(Declared['http'] extends `${string}{id}${string}` ? [id: string] : []),
   ...(Declared extends { readonly input: string } ? [input: never] : []),
-  ...(Declared extends { readonly list: true } ? [query: never] : []),
+  ...(Declared extends { readonly list: true } | { readonly asks: string } ? [query: never] : []),
   ...(Declared extends { readonly query: readonly string[] } ? { [Position in keyof Declared['query']]: string } : []),
   ...(Declared extends { readonly options: readonly string[] } | { readonly texts: readonly string[] }
     ? [options: never]

@@ -43,7 +43,9 @@ const table = {
   'plugins.get': { http: 'GET {P}/plugins/{id}', answers: { 200: 'Plugin' } },
   'plugins.update': { http: 'PUT {P}/plugins/{id}', input: 'PluginUpdate', answers: { 200: 'Plugin' } },
   'plugins.delete': { http: 'DELETE {P}/plugins/{id}', answers: { 204: null } },
+  'sources.requests': { http: 'GET {P}/sources/{id}/requests', answers: { 200: 'SourceRequests' } },
 
+  'endpoints.health': { http: 'GET {P}/endpoints/{id}/health', answers: { 200: 'EndpointHealth' }, tenant: true },
   'endpoints.test': {
     http: 'POST {P}/endpoints/{id}/test',
     input: 'TestInput',
@@ -77,6 +79,10 @@ const table = {
 
   'attempts.list': { http: 'GET {P}/attempts', answers: { 200: 'Attempt' }, list: true, tenant: true },
   'attempts.get': { http: 'GET {P}/attempts/{id}', answers: { 200: 'Attempt' }, tenant: true },
+
+  stats: { http: 'GET {P}/stats', asks: 'stats', answers: { 200: 'StatsReport' }, tenant: true },
+  'instance.stats': { http: 'GET /instance/stats', asks: 'instance', answers: { 200: 'StatsReport' } },
+  'instance.processes': { http: 'GET /instance/processes', answers: { 200: 'Process[]' } },
 
   'config.sync': {
     http: 'POST {P}/config/sync',

@@ -8,10 +8,12 @@ type Call = (...args: never[]) => Promise<unknown>
 
 /**
  * The same functions, whose errors say in a sentence what was asked, what is wrong and what to do. `body` of such an error
- * is what HTTP answers. Functions stand in groups: `{ endpoints: { create } }`.
+ * is what HTTP answers. Functions stand in groups, `{ endpoints: { create } }`, or
+ * alone.
  */
 export function withSentences<Functions extends object>(functions: Functions): Functions {
   const spoken = ([group, calls]: [string, object]) => {
+    if (typeof calls === 'function') return [group, told(group, calls as Call)]
     const entries = Object.entries(calls as Readonly<Record<string, Call>>).map(([name, call]) => [
       name,
       told(`${group}.${name}`, call),

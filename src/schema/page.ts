@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 
 import { attemptStatuses } from './attempt.ts'
+import { type StatsGroup, statsGroups, statsSteps } from './stats.ts'
 import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } from './fields.ts'
 
 /** A list in offset mode. */
@@ -71,6 +72,23 @@ const range = closedObject({
 })
 const time: Parameter = { kind: 'time', schema: v.lazy((input) => (typeof input === 'object' ? range : moment)) }
 const words: Parameter = { kind: 'text', schema: text() }
+const instant: Parameter = { kind: 'integer', schema: integer({ min: 0 }) }
+
+const statsOf = (groups: readonly StatsGroup[]) =>
+  ({
+    from: instant,
+    to: instant,
+    step: { kind: 'text', schema: oneOf(statsSteps) },
+    endpoint_id: words,
+    event_type: words,
+    group_by: { kind: 'text', schema: oneOf(groups) },
+  }) satisfies Parameters
+
+/** What statistics can be asked. */
+export const statsParameters = {
+  stats: statsOf(['endpoint', 'event_type']),
+  instance: statsOf(statsGroups),
+} satisfies Record<string, Parameters>
 
 const paging = {
   page_no: { kind: 'integer', schema: integer({ min: 1 }), deprecated: true },

@@ -1,9 +1,11 @@
 import type { Context } from '../context.ts'
 import { failing } from '../core/breaker.ts'
+import { minuteMs } from '../core/notes.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { foldNotes } from './fold-notes.ts'
+import { withdraw, willDisable } from './operational/will-disable.ts'
 
 const mostTries = 5
-const minuteMs = 60_000
 
 /** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
 export async function tripCircuitBreakers(
@@ -12,6 +14,7 @@ export async function tripCircuitBreakers(
   now: number,
 ): Promise<void> {
   const since = now - rule.windowSeconds * 1000
+  await foldNotes(ctx)
 
   /** Outcomes from before its last change say nothing of an endpoint: one that was mended and enabled starts anew. */
   async function stillFails(endpoint: Endpoint): Promise<boolean> {
@@ -23,13 +26,19 @@ export async function tripCircuitBreakers(
 
   /** False when it is off or gone already, fails no more, or somebody keeps writing it. */
   async function disable(workspaceId: string, endpointId: string): Promise<boolean> {
+    let announced = false
     for (let tries = 0; tries < mostTries; tries++) {
       const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
-      if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) return false
+      if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) break
+      await willDisable(ctx, workspaceId, endpointId, now, 'breaker')
+      announced = true
       const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
       const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
-      if (answer !== 'conflict') return answer === 'written'
+      if (answer === 'written') return true
+      if (answer !== 'conflict') break
     }
+    // Not what another process left, which may have disabled the endpoint.
+    if (announced) await withdraw(ctx, endpointId)
     return false
   }
 

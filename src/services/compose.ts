@@ -5,7 +5,8 @@ import { earlyServices } from './early.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import type { SecretsService, Services, UseCases } from './services.ts'
 
-type Functions = Readonly<Record<string, Readonly<Record<string, ((...args: unknown[]) => unknown) | undefined>>>>
+type Call = (...args: unknown[]) => unknown
+type Functions = Readonly<Record<string, Readonly<Record<string, Call | undefined>> | Call>>
 
 /**
  * All use cases over one context, with the two services that the worker and the gateway share with them. `names` are those
@@ -17,18 +18,18 @@ export function composeServices(
 ): { services: Services; ingest: Ingest; deliver: Deliver } {
   const ingest = ingestService(ctx)
   const deliver = deliverService(ctx)
-  const early = earlyServices(ctx, ingest) as object as Functions
+  const early = earlyServices(ctx, ingest)
   const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, deliver))
-  const useCases: Record<string, Record<string, unknown>> = {}
+  const nouns: Record<string, Record<string, Call>> = {}
+  const alone: Record<string, Call> = {}
   for (const name of names) {
-    const [noun = '', verb = ''] = name.split('.')
-    const functions = (useCases[noun] ??= {})
-    functions[verb] =
-      early[noun]?.[verb] ??
-      (async (...args: unknown[]) => ((await late()) as object as Functions)[noun]![verb]!(...args))
+    const [noun = '', verb] = name.split('.')
+    const call = callOf(early, noun, verb) ?? (async (...args) => callOf(await late(), noun, verb)!(...args))
+    if (verb === undefined) alone[noun] = call
+    else nouns[noun] = { ...nouns[noun], [verb]: call }
   }
   const services = {
-    ...(useCases as object as UseCases), // `LateServices` is all that is not early
+    ...({ ...nouns, ...alone } as object as UseCases), // LateServices is all that is not early
     secrets: {
       reseal: async (...asked: Parameters<SecretsService['reseal']>) => (await late()).secrets.reseal(...asked),
       status: async () => (await late()).secrets.status(),
@@ -37,4 +38,10 @@ export function composeServices(
     health: async () => (await late()).health(),
   }
   return { services, ingest, deliver }
+}
+
+/** The function of a use case by noun and verb; those that stand alone have no verb. */
+function callOf(functions: object, noun: string, verb: string | undefined): Call | undefined {
+  const found = (functions as Functions)[noun]
+  return typeof found === 'function' || verb === undefined ? (found as Call | undefined) : found?.[verb]
 }

@@ -1,8 +1,10 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import type { Cancellation } from '../core/cancellation.ts'
+import { otherTypes } from '../core/notes.ts'
 import { type Ended, settle } from '../core/settle.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
+import { isOperational } from './is-operational.ts'
 import type { Loaded, Sent } from './loaded-attempt.ts'
 import { AttemptSender } from './send-attempt.ts'
 import { AttemptSettler } from './settle-attempt.ts'
@@ -63,9 +65,13 @@ async function load(ctx: Context, ids: readonly string[]): Promise<readonly Load
 }
 
 function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null, retries: boolean): Conclusion {
-  const { workspaceId, attempt } = loaded.delivery
+  const { workspaceId, attempt, event } = loaded.delivery
   const { endpoint } = loaded
-  const tally = ctx.settings.breaker !== undefined
-  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, tally }
+  const told = ctx.settings.operations !== undefined && !isOperational(ctx, loaded.configuration.workspace)
+  const trigger: string = attempt.trigger_mode
+  // A test delivery counts in no statistics. It is the one that is not tried again, and may be taken over by a worker.
+  const isTest = !retries || trigger === 'TEST'
+  const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
+  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, counted }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
 }

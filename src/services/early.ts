@@ -18,6 +18,7 @@ export function earlyServices(ctx: Context, ingest: Ingest) {
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
     config: {},
+    instance: {},
   }
 }
 
@@ -26,5 +27,5 @@ type Early = ReturnType<typeof earlyServices>
 export type LateServices = StatusService & {
   readonly secrets: SecretsService
 } & {
-  readonly [Noun in keyof UseCases]: Omit<UseCases[Noun], keyof Early[Noun]>
-}
+  readonly [Noun in keyof Early]: Omit<UseCases[Noun], keyof Early[Noun]>
+} & Omit<UseCases, keyof Early>

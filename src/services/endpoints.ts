@@ -9,7 +9,7 @@ import { type Described, resourceService } from './resources.ts'
 import type { EndpointService } from './services.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 
-export function endpointResources(ctx: Context): Omit<EndpointService, 'test' | 'secret' | 'rotateSecret'> {
+export function endpointResources(ctx: Context): Omit<EndpointService, 'health' | 'test' | 'secret' | 'rotateSecret'> {
   return resourceService(ctx, {
     noun: 'endpoints',
     collection: ctx.storage.endpoints,

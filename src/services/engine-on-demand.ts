@@ -3,11 +3,14 @@ import type { Inbox } from '../contracts/inbox.ts'
 import type { Limiter } from '../contracts/limiter.ts'
 import type { Queue } from '../contracts/queue.ts'
 import type { Attempts } from '../contracts/storage/attempts.ts'
+import type { Causes } from '../contracts/storage/causes.ts'
 import type { BoundStorage, Storage } from '../contracts/storage.ts'
 import type { Collection, Workspaces } from '../contracts/storage/configuration.ts'
 import type { Events } from '../contracts/storage/events.ts'
 import type { ListQuery } from '../contracts/storage/list.ts'
 import { lazy } from '../runtime/lazy.ts'
+import type { Processes } from '../contracts/storage/processes.ts'
+import type { Statistics } from '../contracts/storage/statistics.ts'
 
 /** What an engine that is loaded on demand has: everything, but nothing to verify, to ping or to warn of. */
 type Engine = Omit<Storage, 'verify' | keyof EnginePart> &
@@ -35,6 +38,9 @@ const attempts = {
   undelivered: true,
   tallies: true,
 } satisfies Calls<Attempts>
+const statistics = { fold: true, sums: true, groups: true, streak: true, tidy: true } satisfies Calls<Statistics>
+const causes = { add: true, list: true, remove: true } satisfies Calls<Causes>
+const processes = { seen: true, list: true } satisfies Calls<Processes>
 const queue = {
   add: true,
   claim: true,
@@ -44,6 +50,7 @@ const queue = {
   pause: true,
   stats: true,
   pausedUntil: true,
+  dueOf: true,
   nextDueAt: true,
   onAdded: true,
 } satisfies Calls<Omit<Queue, 'ping'>>
@@ -99,6 +106,9 @@ function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'>
     plugins: deferred(collection, part('plugins')),
     events: deferred(events, part('events')),
     attempts: deferred(attempts, part('attempts')),
+    statistics: deferred(statistics, part('statistics')),
+    causes: deferred(causes, part('causes')),
+    processes: deferred(processes, part('processes')),
     queue: deferred(queue, part('queue')),
     inbox: deferred(inbox, part('inbox')),
     limiter: deferred(limiter, part('limiter')),

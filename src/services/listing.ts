@@ -58,6 +58,17 @@ function isInCursorMode(asked: ListInput): boolean {
   return cursorParameters.some((name) => asked[name] !== undefined)
 }
 
+/** Parameters of a call that is no list, checked, with what is not given left out. */
+export function checkedParameters(parameters: Parameters, input: object): object {
+  const given = Object.entries(input).filter(([name, value]) => value !== undefined && Object.hasOwn(parameters, name))
+  const asked: Record<string, unknown> = Object.fromEntries(given)
+  const reasons = Object.entries(parameters).flatMap(([name, parameter]) =>
+    Object.hasOwn(asked, name) ? parameterProblems(name, parameter, asked[name]) : [],
+  )
+  if (reasons.length > 0) throw invalidParameters(reasons)
+  return asked
+}
+
 /** The parameters with what is not given left out. */
 function checked(parameters: Parameters, input: ListInput): ListInput {
   const given = Object.entries(input).filter(([name, value]) => value !== undefined && Object.hasOwn(parameters, name))

@@ -6,6 +6,9 @@ import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
+import { endpointHealthService } from './endpoint-health.ts'
+import { sourceRequestService } from './source-requests.ts'
+import { statsService } from './stats.ts'
 import { endpointSecretService } from './secrets/endpoint-secret.ts'
 import { resealService } from './secrets/reseal.ts'
 import { statusService } from './status.ts'
@@ -16,13 +19,18 @@ import { workspaceService } from './workspaces.ts'
 export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): LateServices {
   return {
     workspaces: workspaceService(ctx),
-    endpoints: { ...testDeliveryService(ctx, ingest, deliver), ...endpointSecretService(ctx) },
-    sources: {},
+    endpoints: {
+      ...testDeliveryService(ctx, ingest, deliver),
+      ...endpointSecretService(ctx),
+      ...endpointHealthService(ctx),
+    },
+    sources: sourceRequestService(ctx),
     plugins: {},
     events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
     attempts: {},
     config: configurationSync(ctx),
     secrets: resealService(ctx),
+    ...statsService(ctx),
     ...statusService(ctx),
   }
 }

@@ -7,6 +7,8 @@ import type { Plugin, PluginInput } from '../schema/plugin.ts'
 import type { RotateInput } from '../schema/rotate-secret.ts'
 import type { EndpointSecret, ResealReport, SecretsStatus, ShownAs } from '../schema/secrets.ts'
 import type { Source, SourceInput } from '../schema/source.ts'
+import type { ProcessReport, SourceRequests } from '../schema/instance.ts'
+import type { EndpointHealth, InstanceStatsInput, StatsInput, StatsReport } from '../schema/stats.ts'
 import type { HealthReport, StatusReport } from '../schema/status.ts'
 import type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from '../schema/workspace.ts'
 
@@ -121,6 +123,8 @@ export interface ConfigService {
 }
 
 export interface EndpointService extends ResourceService<Endpoint, EndpointInput, OwnedListInput> {
+  /** How the endpoint does: its last success and failure, what waits, and its success rates. @throws PosthornError not_found */
+  health(workspace: string, id: string): Promise<EndpointHealth>
   /** Makes one sample delivery now and answers its attempt. */
   test(workspace: string, id: string, input?: { event_type?: string; data?: unknown }): Promise<Attempt>
   /** The secret that signs its deliveries, in clear. @throws PosthornError not_found; validation without a signature plugin */
@@ -130,6 +134,21 @@ export interface EndpointService extends ResourceService<Endpoint, EndpointInput
    * old ones too until the overlap ends. @throws PosthornError not_found, validation
    */
   rotateSecret(workspace: string, id: string, input?: RotateInput): Promise<EndpointSecret>
+}
+
+export interface SourceService extends ResourceService<Source, SourceInput, OwnedListInput> {
+  /**
+   * The last 50 requests that the gateway of this process took for the source, newest first. Other processes have taken
+   * others. @throws PosthornError not_found
+   */
+  requests(workspace: string, id: string): Promise<SourceRequests>
+}
+
+export interface InstanceService {
+  /** Attempts of all workspaces; see `stats`. @throws PosthornError validation */
+  stats(query?: InstanceStatsInput): Promise<StatsReport>
+  /** The processes that worked in the last five minutes, by id. */
+  processes(): Promise<readonly ProcessReport[]>
 }
 
 /** The secrets of all workspaces, as they are stored. */
@@ -156,11 +175,13 @@ export interface WorkspaceUseCases extends Omit<WorkspaceService, 'ensure'> {
 export interface UseCases {
   readonly workspaces: WorkspaceUseCases
   readonly endpoints: EndpointService
-  readonly sources: ResourceService<Source, SourceInput, OwnedListInput>
+  readonly sources: SourceService
   readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput>
   readonly events: EventService
   readonly attempts: AttemptService
   readonly config: ConfigService
+  stats(workspace: string, query?: StatsInput): Promise<StatsReport>
+  readonly instance: InstanceService
 }
 
 export interface StatusService {

@@ -8,6 +8,8 @@ import { eventCases } from './storage/events.ts'
 import { refusalCases } from './storage/refusals.ts'
 import { ruleCases } from './storage/rules.ts'
 import { settlementCases } from './storage/settlements.ts'
+import { causeCases } from './storage/causes.ts'
+import { statisticsCases } from './storage/statistics.ts'
 import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
 import { workspaceCases } from './storage/workspaces.ts'
@@ -25,4 +27,6 @@ export const storageContract: Contract<Storage> = [
   ...refusalCases,
   ...traceCases,
   ...upkeepCases,
+  ...statisticsCases,
+  ...causeCases,
 ]

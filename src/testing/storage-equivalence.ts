@@ -1,5 +1,6 @@
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { Page } from '../contracts/storage/list.ts'
+import type { StatisticsRow } from '../contracts/storage/statistics.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
@@ -132,7 +133,9 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
           exhausted: status === 'FAILED' && next === null,
           attempted_at: status === 'CANCELED' ? null : now,
           settled_at: now,
-          tally: below(2) > 0,
+          counted: below(4) > 0 ? { event_type: `type${below(3)}`, told: below(2) > 0 } : null,
+          response:
+            below(2) > 0 ? { status: of([200, 302, 404, 500]), latency: below(9000), headers: null, body: null } : null,
           disable: below(8) === 0 ? { url: 'https://example.com/hook' } : null,
         })
       })
@@ -174,6 +177,38 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
       }
       return [`undelivered ${JSON.stringify(query)}`, await both((storage) => storage.attempts.undelivered(ws, query))]
     },
+    async (ws) => {
+      await both(foldAll)
+      const step = of(['minute', 'hour', 'day'] as const)
+      const query = {
+        workspaceId: of([ws, null]),
+        step,
+        from: start - 86_400_000,
+        to: now + 86_400_000,
+        ...of([{}, { endpoint_id: 'ep1' }, ...(step === 'minute' ? [] : [{ event_type: 'type1' }])]),
+      }
+      const by = of(['endpoint', step === 'minute' ? 'endpoint' : 'event_type', 'workspace'] as const)
+      const names = [of(['ep0', 'type0', 'w0']), of(['ep1', 'type1', 'w1'])]
+      const asked = await both(async ({ statistics }) => [
+        await statistics.groups(query, by, 2),
+        ordered(await statistics.sums(query, null)),
+        ordered(await statistics.sums(query, { by, names })),
+        await statistics.streak(ws, 'ep1'),
+      ])
+      return [`statistics ${JSON.stringify([query, by, names])}`, asked]
+    },
+    async () => {
+      const options = { minutesBefore: now - below(200), hoursBefore: now - below(200), daysBefore: 0, limit: 1000 }
+      await both(foldAll)
+      return [`tidy ${JSON.stringify(options)}`, await both((storage) => storage.statistics.tidy(options))]
+    },
+    async () => {
+      const kind = of(['exhausted', 'disabled'] as const)
+      await both(foldAll)
+      const listed = await both((storage) => storage.causes.list({ kind, after: null, limit: 5 }))
+      await both((storage, side) => storage.causes.remove(listed[side].slice(0, 2)))
+      return [`causes ${kind}`, listed]
+    },
   ]
 
   for (let step = 0; step < operations; step++) {
@@ -182,6 +217,16 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
     const [what, answers] = await of(operationsOf)(ws)
     alike(seed, step, [ws, what], { left: comparable(answers.left), right: comparable(answers.right) })
   }
+}
+
+async function foldAll({ statistics }: Storage): Promise<void> {
+  while ((await statistics.fold()) > 0);
+}
+
+/** Sums have no order of their own. */
+function ordered(rows: readonly StatisticsRow[]): readonly StatisticsRow[] {
+  const key = ({ time, group }: StatisticsRow): string => `${time} ${group}`
+  return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
 /** Each workspace has one name, so that all of them can be made. */

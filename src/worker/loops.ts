@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { minuteMs } from '../core/notes.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { InboxConsumer } from './inbox.ts'
@@ -6,7 +7,7 @@ import type { Outcomes } from './outcomes.ts'
 import type { Rests } from './rests.ts'
 import type { Slots } from './slots.ts'
 import type { Sweep } from './sweep.ts'
-import { minuteMs, type Upkeep } from './upkeep.ts'
+import type { Upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** An idle loop asks the engine again after this time, then after twice as long, and so on up to `mostIdleMs`. */

@@ -3,6 +3,7 @@ import type { Change } from '../contracts/storage/configuration.ts'
 import type { Background } from '../runtime/background.ts'
 import type { Deliver } from '../services/deliver.ts'
 import type { Ingest } from '../services/ingest.ts'
+import type { Operational } from '../services/operational/on-demand.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** A clock that a test moves: see `FakeClock`. */
@@ -16,6 +17,8 @@ export interface Needs {
   readonly ctx: Context
   readonly ingest: Ingest
   readonly deliver: Deliver
+  /** Publishes operational events, where the option `operations` is set. */
+  readonly operational?: Operational | undefined
   readonly background: Background
   /** Wakes the loop that claims: jobs were added, here or elsewhere, or slots fell free. See `Cause`. */
   readonly jobs: Wakeup

@@ -1,6 +1,6 @@
+import { minuteMs } from '../core/notes.ts'
 import { lengthenEveryMs } from './holds.ts'
 import type { Parts } from './loops.ts'
-import { minuteMs } from './upkeep.ts'
 import type { Needs } from './needs.ts'
 
 export interface TickReport {

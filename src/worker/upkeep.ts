@@ -1,8 +1,10 @@
 import type { Context } from '../context.ts'
+import { dayMs, hourMs, minuteMs } from '../core/notes.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { foldNotes, tidySums } from '../services/fold-notes.ts'
+import type { Operational } from '../services/operational/on-demand.ts'
+import { seeProcess } from '../services/seen-process.ts'
 
-export const minuteMs = 60_000
-const dayMs = 24 * 60 * minuteMs
 const batchSize = 1000
 
 /** A part of the minute's work. Of several processes the first does it. */
@@ -21,14 +23,25 @@ export interface Upkeep {
   readonly isNeeded: boolean
 }
 
-export function upkeep(ctx: Context): Upkeep {
+export function upkeep(ctx: Context, operational?: Operational): Upkeep {
   const { retention, breaker } = ctx.settings
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
-  const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
+  const asking: Task = {
+    complaint: 'the storage did not tell its time, or did not take that this process works',
+    run: () => seeProcess(ctx),
+  }
   const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
-  const tasks = [asking, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
+  // What is published follows from what was counted. One task for both: each task listens to the signal that ends them.
+  const counting: Task = {
+    complaint: 'attempts could not be counted, or operational events could not be published',
+    async run(signal) {
+      await countAttempts(ctx, signal)
+      await operational?.minute()
+    },
+  }
+  const tasks = [asking, counting, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
 
   return {
     tasks,
@@ -47,6 +60,14 @@ export function upkeep(ctx: Context): Upkeep {
 // Few instances have a breaker, and few secrets ever end.
 const circuitBreaker = lazy(() => import('../services/circuit-breaker.ts'))
 const expiredSecrets = lazy(() => import('../services/secrets/expired-secrets.ts'))
+/** Each minute what settlements noted, each hour what is too old. */
+async function countAttempts(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (!(await ctx.storage.turn('statistics', minuteMs, now))) return
+  await foldNotes(ctx, signal)
+  if (await ctx.storage.turn('sums', hourMs, now)) await tidySums(ctx, now, signal)
+}
 
 async function breakCircuits(ctx: Context): Promise<void> {
   const { breaker } = ctx.settings
@@ -65,7 +86,7 @@ async function removeEnded(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   const ended = [...ctx.configuration.all()].filter(({ nextExpiry }) => nextExpiry <= now)
-  const isHour = await ctx.storage.turn('expired-secrets', 60 * minuteMs, now)
+  const isHour = await ctx.storage.turn('expired-secrets', hourMs, now)
   if (!isHour && ended.length === 0) return
   const { removeExpired } = await expiredSecrets()
   await removeExpired(ctx, isHour ? undefined : ended.map(({ workspace }) => workspace.id))

@@ -150,7 +150,7 @@ export class LocalWorker implements Worker {
   }
 }
 
-function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
+function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
   const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
   const holds = new Holds(ctx, complain)
@@ -166,6 +166,6 @@ function makeParts({ ctx, ingest, deliver, jobs }: Needs): Parts {
     outcomes,
     sweep: sweep(ctx),
     inbox: inboxConsumer(ctx, ingest),
-    upkeep: upkeep(ctx),
+    upkeep: upkeep(ctx, operational),
   }
 }

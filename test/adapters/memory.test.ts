@@ -44,7 +44,7 @@ test('an event is stored with its attempts and jobs, and only as many as `keep` 
       settled_at: i,
       next: null,
       disable: null,
-      tally: false,
+      counted: null,
       claim: claim!,
     } as const
     expect(await storage.attempts.settle([settlement], { enqueue: true })).toEqual([{ settled: true, disabled: false }])

@@ -7,7 +7,17 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { clientOf } from '../../adapters/postgres/client-of.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
-import { attempt, endpoint, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import {
+  attempt,
+  counted,
+  endpoint,
+  entry,
+  event,
+  filled,
+  made,
+  settlement,
+  start,
+} from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { clients, freePort, schemasOf } from '../support/postgres.ts'
 
@@ -137,7 +147,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     await filled(subject, [event('e')], attempts, true)
     const claims = await subject.queue.claim(claimOptions({ now: start }))
     const settlements = attempts.map((one) =>
-      settlement('w', one, { tally: true, claim: claims.find(({ id }) => id === one.id) ?? null }),
+      settlement('w', one, { counted, claim: claims.find(({ id }) => id === one.id) ?? null }),
     )
     const answers = await Promise.all(
       Array.from({ length: 6 }, (_, i) =>
@@ -148,6 +158,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
       answers.flat().filter(({ settled }) => settled),
       'each was answered as the first',
     ).toHaveLength(600)
+    while ((await subject.statistics.fold()) > 0);
     expect(await subject.attempts.tallies(start)).toMatchObject([{ total: 100, failed: 0 }])
     await close()
   })

@@ -72,15 +72,35 @@ export async function openStorage(engine: Engine, place: Place): Promise<OpenedS
 export async function openPosthorn(
   engine: Engine,
   place: Place,
-  { deliver = {}, settled = () => {} }: { deliver?: DeliverOptions; settled?: (count: number) => void } = {},
+  {
+    deliver = {},
+    settled = () => {},
+    counts = true,
+  }: { deliver?: DeliverOptions; settled?: (count: number) => void; counts?: boolean } = {},
 ): Promise<Opened> {
   const { options, close } = await openStorage(engine, place)
   const posthorn = createPosthorn({
     ...options,
-    storage: watched(options.storage, settled),
+    storage: watched(counts ? options.storage : uncounted(options.storage), settled),
     deliver: { allow: ['127.0.0.1'], ...deliver },
   })
   return { posthorn, close }
+}
+
+/** A storage that counts no outcome: there is no such option, since statistics are always there. */
+function uncounted(storage: Storage): Storage {
+  const { attempts } = storage
+  return {
+    ...storage,
+    attempts: {
+      ...attempts,
+      settle: (settlements, options) =>
+        attempts.settle(
+          settlements.map((settlement) => ({ ...settlement, counted: null })),
+          options,
+        ),
+    },
+  }
 }
 
 function watched(storage: Storage, settled: (count: number) => void): Storage {

@@ -169,7 +169,7 @@ function answered(of: NewAttempt, status: number): Settlement {
     settled_at: of.scheduled_at + 30,
     request: { method: 'POST', url: 'https://example.com/hook', headers, body: null, fromEvent: true },
     response: { status, latency: 18.25, headers: answer, body: status === 200 ? '{"ok":true}' : '{"ok":false}' },
-    tally: true,
+    counted: { event_type: 'order.paid', told: false },
   })
 }
 

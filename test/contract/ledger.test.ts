@@ -97,7 +97,7 @@ test('events and attempts in memory are what two plain lists say, through 10,000
       settled_at: ++settledAt,
       next,
       disable: null,
-      tally: false,
+      counted: null,
       claim: null,
     }
   }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import type { StoredRequest } from '../../src/contracts/storage/attempts.ts'
+import type { Counted, StoredRequest } from '../../src/contracts/storage/attempts.ts'
 import { type Outcome, settle } from '../../src/core/settle.ts'
 import { attemptRow, endpointRow } from '../support/rows.ts'
 
@@ -22,7 +22,7 @@ const answered = (status: number, retryAfter?: string): Outcome => ({
 
 function ending(
   outcome: Outcome,
-  changes: { attempt?: number; retries?: boolean; endpoint?: null; tally?: boolean } = {},
+  changes: { attempt?: number; retries?: boolean; endpoint?: null; counted?: Counted } = {},
 ) {
   return settle(
     {
@@ -32,7 +32,7 @@ function ending(
       endpoint: changes.endpoint === null ? null : endpointRow(),
       startedAt: 99_000,
       retries: changes.retries ?? true,
-      tally: changes.tally ?? false,
+      counted: changes.counted ?? null,
     },
     outcome,
     now,
@@ -100,7 +100,8 @@ describe('a try that', () => {
     ['endpoint_disabled', 'ENDPOINT_DISABLED'],
     ['event_gone', 'EVENT_NOT_FOUND'],
   ] as const)('found its %s is CANCELED with %s', (kind, code) => {
-    const { settlement } = ending({ kind }, { tally: true })
+    const counted = { event_type: 'order.paid', told: false }
+    const { settlement } = ending({ kind }, { counted })
     expect(settlement).toMatchObject({
       status: 'CANCELED',
       error_code: code,
@@ -108,7 +109,7 @@ describe('a try that', () => {
       exhausted: false,
       next: null,
       request: null,
-      tally: false,
+      counted,
     })
   })
 

@@ -6,7 +6,7 @@ import { Pool } from 'pg'
 
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import type { Settlement } from '../../src/contracts/storage/attempts.ts'
-import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { attempt, counted, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { freshSchema, ownPostgres } from '../support/postgres.ts'
 import { seconds } from './report.ts'
 import { claimOptions } from '../support/claim-options.ts'
@@ -81,7 +81,7 @@ function delivering(pool: Pool, schema: string, { deliveries: all, data: text, o
       const byId = new Map(claims.map((claim) => [claim.id, claim]))
       const loaded = await storage.attempts.load(claims.map((claim) => claim.id))
       const endings = loaded.map((delivery) =>
-        settlement('w', delivery.attempt, { claim: byId.get(delivery.attempt.id)!, ...outcome, tally: true }),
+        settlement('w', delivery.attempt, { claim: byId.get(delivery.attempt.id)!, ...outcome, counted }),
       )
       await storage.attempts.settle(endings, { enqueue: true })
       progress.settled += endings.length

@@ -5,7 +5,7 @@ import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { AttemptQuery } from '../../src/contracts/storage/attempts.ts'
 import type { EventQuery } from '../../src/contracts/storage/events.ts'
-import { attempt, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { attempt, counted, entry, event, everything, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 
 export type PostgresStorage = ReturnType<typeof postgres>
@@ -138,7 +138,7 @@ export const operations: readonly Operation[] = [
       const deliveries = await storage.attempts.load(Array.from({ length: 64 }, (_, i) => `a${2 * i + 2}`))
       if (deliveries.length !== 64) throw new Error(`${deliveries.length} deliveries`)
       const settlements = deliveries.map((delivery, i) =>
-        settlement('w', delivery.attempt, { tally: true, next: { ...delivery.attempt, id: `next${i}` } }),
+        settlement('w', delivery.attempt, { counted, next: { ...delivery.attempt, id: `next${i}` } }),
       )
       await storage.attempts.settle(settlements, { enqueue: true })
     },

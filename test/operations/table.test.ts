@@ -7,13 +7,18 @@ import { createPosthorn } from '../../src/index.ts'
 
 test('the functions of an instance are those of the table, and what is derived of them', () => {
   const posthorn = createPosthorn({ storage: memory() })
-  const { workspaces, endpoints, sources, plugins, events, attempts, config } = posthorn
-  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config }
+  const { workspaces, endpoints, sources, plugins, events, attempts, config, instance } = posthorn
+  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config, instance }
   const names = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
   const lists = Object.keys(operations).filter((name) => name.endsWith('.list'))
   expect(names.toSorted()).toEqual(
-    [...Object.keys(operations), ...lists.map((name) => name.replace('list', 'each')), 'events.raw'].toSorted(),
+    [
+      ...Object.keys(operations).filter((name) => name.includes('.')),
+      ...lists.map((name) => name.replace('list', 'each')),
+      'events.raw',
+    ].toSorted(),
   )
+  expect(posthorn.stats).toBeTypeOf('function')
 })
 
 test('no two operations share a method and a path', () => {

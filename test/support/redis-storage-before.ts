@@ -624,7 +624,7 @@ function settleArgs(settlement: Settlement) {
     settled_at,
     undelivered ? 'undelivered' : '',
     ...(claim === null ? ['', ''] : [claim.id, claim.token]),
-    settlement.tally ? JSON.stringify([workspaceId, attempt.endpoint_id]) : '',
+    settlement.counted !== null ? JSON.stringify([workspaceId, attempt.endpoint_id]) : '',
     ...(disable === null ? ['', ''] : ['disable', disable.url]),
     ...(next === null ? ['', '', '', '', '', ''] : ['next', ...attemptArgs(next)]),
   ]

@@ -263,7 +263,7 @@ export async function drive(
           next: below(3) === 0 ? attemptOf(attempt.event_id, attempt.endpoint_id) : null,
           disable: below(3) === 0 ? { url: of(urls) } : null,
           // An endpoint belongs to one workspace.
-          tally: endpointsOf.get(workspaceId)!.includes(attempt.endpoint_id),
+          counted: endpointsOf.get(workspaceId)!.includes(attempt.endpoint_id) ? rows.counted : null,
           claim: claims.find(({ id }) => id === attempt.id) ?? null,
         })
       })
@@ -308,8 +308,12 @@ export async function drive(
         limit: 1 + below(5),
       })
     },
-    async () =>
-      (await storage.attempts.tallies(now + below(100_000))).toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1)),
+    async () => {
+      while ((await storage.statistics.fold()) > 0);
+      return (await storage.attempts.tallies(now + below(100_000))).toSorted((a, b) =>
+        a.endpointId < b.endpointId ? -1 : 1,
+      )
+    },
     async () =>
       below(3) === 0 &&
       storage.purge({

@@ -66,6 +66,13 @@ export interface Delivery {
   readonly trace?: string
 }
 
+/** How an outcome is counted. */
+export interface Counted {
+  readonly event_type: string
+  /** Whether it makes a cause of an operational event when the tries are used up, or when the settlement disables the endpoint. */
+  readonly told: boolean
+}
+
 /** The end of an attempt and all that follows from it, written together. */
 export interface Settlement {
   readonly workspaceId: string
@@ -82,8 +89,8 @@ export interface Settlement {
   readonly next: NewAttempt | null
   /** Disables the endpoint if its url, as it is configured, is still this one (410 Gone). */
   readonly disable: { readonly url: string } | null
-  /** Counts the outcome in the endpoint's tally of the minute, for the circuit breaker. */
-  readonly tally: boolean
+  /** Leaves a note of the outcome to be counted, in the same step. Null: counted nowhere. */
+  readonly counted: Counted | null
   /** The hold on the job, completed in the same step where the queue is the engine's own. */
   readonly claim: Claim | null
 }
@@ -138,6 +145,6 @@ export interface Attempts {
       readonly limit: number
     },
   ): Promise<readonly Undelivered[]>
-  /** Outcomes counted by `tally` since that time, whole minutes, per endpoint. */
+  /** Successes and failures since that time, whole minutes, per endpoint, of the notes that `statistics.fold` has added. */
   tallies(since: number): Promise<readonly { workspaceId: string; endpointId: string; total: number; failed: number }[]>
 }

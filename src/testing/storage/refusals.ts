@@ -3,7 +3,7 @@ import type { Settlement } from '../../contracts/storage/attempts.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, entry, event, everything, filled, ids, made, revisionOf, settlement, start } from './rows.ts'
+import { attempt, counted, entry, event, everything, filled, ids, made, revisionOf, settlement, start } from './rows.ts'
 
 const nul = 'a\0b'
 const lone = '"\ud800"'
@@ -43,7 +43,7 @@ function oddEntries(revision: number): readonly IngestEntry[] {
 /** Settlements of these attempts that an engine may refuse. */
 const oddities: readonly Partial<Settlement>[] = [
   ...numbers.flatMap((at) => [
-    { settled_at: at, tally: true },
+    { settled_at: at, counted },
     { attempted_at: at },
     { response: { status: at, latency: at, headers: null, body: null } },
   ]),

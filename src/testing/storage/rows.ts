@@ -1,5 +1,5 @@
 import type { Claim } from '../../contracts/queue.ts'
-import type { AttemptQuery, NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
+import type { AttemptQuery, Counted, NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
 import type { IngestEntry } from '../../contracts/storage/events.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import type { Endpoint } from '../../schema/endpoint.ts'
@@ -98,11 +98,14 @@ export function settlement(workspaceId: string, of: NewAttempt, more: Partial<Se
     settled_at: start + 20,
     next: null,
     disable: null,
-    tally: false,
+    counted: null,
     claim: null,
     ...more,
   }
 }
+
+/** How a case counts an outcome, where what is counted does not matter. */
+export const counted: Counted = { event_type: 'order.paid', told: false }
 
 /** All rows from the first on, unless the case asks otherwise. */
 export const everything = {

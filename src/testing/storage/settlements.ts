@@ -1,7 +1,19 @@
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, claimAll, endpoint, event, everything, filled, ids, revisionOf, settlement, start } from './rows.ts'
+import {
+  attempt,
+  counted,
+  claimAll,
+  endpoint,
+  event,
+  everything,
+  filled,
+  ids,
+  revisionOf,
+  settlement,
+  start,
+} from './rows.ts'
 
 const plain = { enqueue: false }
 const settled = { settled: true, disabled: false }
@@ -188,15 +200,16 @@ export const settlementCases: Contract<Storage> = [
     const tries = ['a', 'b', 'c', 'd', 'f'].map((id) => attempt(id, 'e', { endpoint_id: id === 'd' ? 'y' : 'x' }))
     await filled(storage, [event('e')], tries)
     const outcomes = [
-      { status: 'FAILED', settled_at: start + 1, tally: true },
-      { status: 'SUCCESSFUL', settled_at: start + minute + 1, tally: true },
-      { status: 'FAILED', settled_at: start + minute + 2, tally: true },
-      { status: 'FAILED', settled_at: start + minute + 3, tally: true },
-      { status: 'FAILED', settled_at: start + minute + 4, tally: false },
+      { status: 'FAILED', settled_at: start + 1, counted },
+      { status: 'SUCCESSFUL', settled_at: start + minute + 1, counted },
+      { status: 'FAILED', settled_at: start + minute + 2, counted },
+      { status: 'FAILED', settled_at: start + minute + 3, counted },
+      { status: 'FAILED', settled_at: start + minute + 4, counted: null },
     ] as const
     const batch = tries.map((one, i) => settlement('w', one, outcomes[i]))
     await storage.attempts.settle(batch, plain)
     equal(await storage.attempts.settle(batch.slice(0, 1), plain), [settled], 'settled again')
+    while ((await storage.statistics.fold()) > 0);
     const tallies = async (since: number) =>
       [...(await storage.attempts.tallies(since))].toSorted((a, b) => (a.endpointId < b.endpointId ? -1 : 1))
     const y = { workspaceId: 'w', endpointId: 'y', total: 1, failed: 1 }

@@ -1,0 +1,178 @@
+import type { Settlement } from '../../src/contracts/storage/attempts.ts'
+import type {
+  Counts,
+  Grouping,
+  Statistics,
+  StatisticsQuery,
+  StatisticsRow,
+} from '../../src/contracts/storage/statistics.ts'
+import type { StatsGroup } from '../../src/schema/stats.ts'
+import { addCounts, noCounts, volumeOf } from '../../src/core/counts.ts'
+import { dayMs, fold, joinedStreak, minuteMs, notesIn, noteText, startOf, typeNamer } from '../../src/core/notes.ts'
+import { addCauses } from './causes.ts'
+import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
+
+/** Notes that wait at most: memory folds them itself where nobody does. */
+const mostNotes = 1000
+
+export function memoryStatistics(access: Access): Statistics {
+  return {
+    fold: () => access.write(foldNotes),
+    sums: (query, grouping) => access.read((state) => sums(state, query, grouping)),
+    groups: (query, by, limit) => access.read((state) => groups(state, query, by).slice(0, limit)),
+    streak: (workspaceId, endpointId) =>
+      access.read((state) => {
+        const streak = roomOf(state, workspaceId)?.statistics.streaks.get(endpointId)
+        return streak === undefined ? null : { ...streak }
+      }),
+    tidy: (options) => access.write((state) => tidy(state, options)),
+  }
+}
+
+/** Leaves a note of a settlement that was written. */
+export function addNote(state: State, room: Room, settlement: Settlement, disabled: boolean): void {
+  if (settlement.counted === null) return
+  state.notes.push({ room, text: noteText(settlement, settlement.counted), disabled })
+  if (state.notes.length >= mostNotes) foldNotes(state)
+}
+
+function foldNotes(state: State): number {
+  const kept = state.notes.splice(0)
+  const alive = kept.filter(({ room }) => room.alive)
+  const notes = notesIn(
+    alive.map(({ room, text, disabled }) => `["${room.row.id}",${text}${disabled ? ',1' : ''}]`).join(','),
+  )
+  const known = new Map(alive.map(({ room }) => [room.row.id, new Set(room.statistics.types.keys())] as const))
+  const folded = fold(notes, typeNamer(known))
+  const statisticsOf = (place: string): RoomStatistics => roomOf(state, place)!.statistics // it is alive
+  for (const { place, time, endpoint_id, counts } of folded.minutes) {
+    addSum(statisticsOf(place).minute, time, { endpoint_id, event_type: '', counts })
+  }
+  for (const { place, time, endpoint_id, event_type, counts } of folded.hours) {
+    const { hour, types } = statisticsOf(place)
+    addSum(hour, time, { endpoint_id, event_type, counts })
+    types.set(event_type, Math.max(types.get(event_type) ?? time, time))
+  }
+  for (const { place, endpoint_id, ...streak } of folded.streaks) {
+    const { streaks } = statisticsOf(place)
+    const before = streaks.get(endpoint_id)
+    streaks.set(endpoint_id, before === undefined ? streak : joinedStreak(before, streak))
+  }
+  addCauses(state, folded.causes)
+  return kept.length
+}
+
+function addSum(of: Map<number, Map<string, KeptSum>>, time: number, sum: KeptSum): void {
+  let sums = of.get(time)
+  if (sums === undefined) of.set(time, (sums = new Map()))
+  const key = `${sum.endpoint_id} ${sum.event_type}`
+  const there = sums.get(key)
+  if (there === undefined) sums.set(key, sum)
+  else addCounts(there.counts, sum.counts)
+}
+
+/** The successes and failures of each endpoint since the minute in which `since` lies. */
+export function tallied(
+  state: State,
+  since: number,
+): { workspaceId: string; endpointId: string; total: number; failed: number }[] {
+  const query = { workspaceId: null, step: 'minute', from: startOf(since, minuteMs), to: Infinity } as const
+  const found = new Map<string, { workspaceId: string; endpointId: string; total: number; failed: number }>()
+  for (const { workspaceId, sum } of matching(state, query)) {
+    const [succeeded = 0, failed = 0] = sum.counts
+    if (succeeded + failed === 0) continue
+    const there = found.get(sum.endpoint_id)
+    const total = (there?.total ?? 0) + succeeded + failed
+    found.set(sum.endpoint_id, {
+      workspaceId,
+      endpointId: sum.endpoint_id,
+      total,
+      failed: (there?.failed ?? 0) + failed,
+    })
+  }
+  return [...found.values()]
+}
+
+function* matching(
+  state: State,
+  { workspaceId, step, from, to, endpoint_id, event_type }: StatisticsQuery,
+): Generator<{ readonly workspaceId: string; readonly time: number; readonly sum: KeptSum }> {
+  const rooms = workspaceId === null ? state.rooms.values() : [roomOf(state, workspaceId)]
+  for (const room of rooms) {
+    if (room === undefined) continue
+    const { minute, hour, day } = room.statistics
+    for (const times of step === 'minute' ? [minute] : step === 'hour' ? [hour] : [hour, day]) {
+      for (const [at, all] of times) {
+        const time = step === 'day' ? startOf(at, dayMs) : at
+        if (time < from || time >= to) continue
+        for (const sum of all.values()) {
+          if (endpoint_id !== undefined && sum.endpoint_id !== endpoint_id) continue
+          if (event_type !== undefined && sum.event_type !== event_type) continue
+          yield { workspaceId: room.row.id, time, sum }
+        }
+      }
+    }
+  }
+}
+
+function groupOf(
+  by: StatsGroup,
+  { workspaceId, sum }: { readonly workspaceId: string; readonly sum: KeptSum },
+): string {
+  return by === 'workspace' ? workspaceId : by === 'endpoint' ? sum.endpoint_id : sum.event_type
+}
+
+function sums(state: State, query: StatisticsQuery, grouping: Grouping | null): StatisticsRow[] {
+  const named = new Set(grouping?.names)
+  const rows = new Map<string, { time: number; group: string | null; counts: Counts }>()
+  for (const found of matching(state, query)) {
+    const name = grouping === null ? null : groupOf(grouping.by, found)
+    const group = name === null || named.has(name) ? name : '*'
+    const key = `${found.time} ${group}`
+    let row = rows.get(key)
+    if (row === undefined) rows.set(key, (row = { time: found.time, group, counts: noCounts() }))
+    addCounts(row.counts, found.sum.counts)
+  }
+  return [...rows.values()]
+}
+
+function groups(state: State, query: StatisticsQuery, by: StatsGroup): string[] {
+  const volumes = new Map<string, number>()
+  for (const found of matching(state, query)) {
+    const group = groupOf(by, found)
+    volumes.set(group, (volumes.get(group) ?? 0) + volumeOf(found.sum.counts))
+  }
+  return [...volumes].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([group]) => group)
+}
+
+function tidy(
+  state: State,
+  { minutesBefore, hoursBefore, daysBefore, limit }: Parameters<Statistics['tidy']>[0],
+): number {
+  let gone = 0
+  for (const room of state.rooms.values()) {
+    const { minute, hour, day, types, streaks } = room.statistics
+    const each = (
+      times: Map<number, Map<string, KeptSum>>,
+      before: number,
+      take: (at: number, sum: KeptSum) => void,
+    ) => {
+      for (const [at, all] of times) {
+        if (at >= before) continue
+        for (const [key, sum] of all) {
+          if (gone >= limit) return
+          gone++
+          all.delete(key)
+          take(at, sum)
+        }
+        if (all.size === 0) times.delete(at)
+      }
+    }
+    each(minute, minutesBefore, () => {})
+    each(hour, hoursBefore, (at, sum) => addSum(day, startOf(at, dayMs), sum))
+    each(day, daysBefore, () => {})
+    for (const [type, at] of types) if (at < daysBefore) types.delete(type)
+    for (const id of streaks.keys()) if (state.endpoints.get(id)?.room !== room) streaks.delete(id)
+  }
+  return gone
+}

@@ -1,0 +1,115 @@
+import { countNames } from '../../src/core/counts.ts'
+import { fold, notesIn, type Sum, typeNamer } from '../../src/core/notes.ts'
+import { causeColumns } from './causes.ts'
+import { json } from '../sql/values.ts'
+import { type Database } from './database.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
+
+/** Rows of notes that go at once, each of at most 500 settlements. */
+const mostRows = raw('100')
+const columns = raw(countNames.join(', '))
+const typed = raw(countNames.map((name) => `${name} bigint`).join(', '))
+const added = raw(countNames.map((name) => `${name} = s.${name} + excluded.${name}`).join(', '))
+/** A fold is work for the minute. */
+const unhurried = { answerMs: 20_000 }
+
+/**
+ * Adds rows of notes to the sums, and deletes them, in one statement: nothing of it happens where another process took one
+ * of these rows meanwhile. Answers how many notes were folded.
+ */
+export async function foldNotes(db: Database): Promise<number> {
+  // Rows of sums that a transaction of the host has written would make others wait for its end.
+  if (db.bound) return 0
+  const { run, t } = db
+  for (;;) {
+    const rows = await run(sql`select id::text as id, noted from ${t.notes} order by id limit ${mostRows}`, unhurried)
+    if (rows.length === 0) return 0
+    const notes = rows.flatMap((row) => notesIn(row['noted'] as string))
+    const places = [...new Set(notes.map(([place]) => String(place)))]
+    const folded = fold(notes, typeNamer(await knownTypes(db, places)))
+    const ids = rows.map((row) => row['id'] as string)
+    const [answer] = await run(adding(db, ids, folded), unhurried)
+    if (answer!['whole'] === true) return notes.length // a select without a table is one row
+  }
+}
+
+async function knownTypes({ run, t }: Database, places: readonly string[]): Promise<Map<string, Set<string>>> {
+  const known = new Map<string, Set<string>>()
+  const rows = await run(sql`
+    select workspace::text as place, event_type from ${t.counted_types}
+    where workspace = any(${places}::text[]::bigint[])`)
+  for (const row of rows) {
+    const place = row['place'] as string
+    const types = known.get(place) ?? new Set()
+    known.set(place, types.add(row['event_type'] as string))
+  }
+  return known
+}
+
+/** Sums are added where the workspace is still there. Rows are in order, so that two folds never wait for each other. */
+function adding({ t }: Database, ids: readonly string[], folded: ReturnType<typeof fold>): Sql {
+  const { minutes, hours, streaks, causes } = folded
+  const there = sql`join ${t.workspaces} w on w.key = g.place where (select ok from whole)`
+  return sql`
+    with held as materialized (
+      select id from ${t.notes} where id = any(${ids}::text[]::bigint[]) order by id for update
+    ),
+    whole as materialized (select count(*) = ${ids.length}::int as ok from held),
+    taken as (delete from ${t.notes} where id in (select id from held) and (select ok from whole)),
+    by_minute as (
+      insert into ${t.minute_sums} as s (workspace, time, endpoint_id, ${columns})
+      select g.place, g.time, g.endpoint_id, ${columns}
+      from jsonb_to_recordset(${json(minutes.map(rowOf))}::text::jsonb)
+        as g (place bigint, time bigint, endpoint_id text collate "C", ${typed}) ${there}
+      order by 1, 2, 3
+      on conflict (workspace, time, endpoint_id) do update set ${added}
+    ),
+    by_hour as (
+      insert into ${t.hour_sums} as s (workspace, time, endpoint_id, event_type, ${columns})
+      select g.place, g.time, g.endpoint_id, g.event_type, ${columns}
+      from jsonb_to_recordset(${json(hours.map(rowOf))}::text::jsonb)
+        as g (place bigint, time bigint, endpoint_id text collate "C", event_type text collate "C", ${typed}) ${there}
+      order by 1, 2, 3, 4
+      on conflict (workspace, time, endpoint_id, event_type) do update set ${added}
+    ),
+    types as (
+      insert into ${t.counted_types} as c (workspace, event_type, counted_at)
+      select g.place, g.event_type, max(g.time)
+      from jsonb_to_recordset(${json(hours.map(({ place, time, event_type }) => ({ place, time, event_type })))}::text::jsonb)
+        as g (place bigint, time bigint, event_type text collate "C") ${there}
+      group by 1, 2 order by 1, 2
+      on conflict (workspace, event_type) do update set counted_at = excluded.counted_at
+      where c.counted_at < excluded.counted_at
+    ),
+    streaks as (
+      insert into ${t.streaks} as s (workspace, endpoint_id, succeeded_at, failed_at, attempt_id, failures, exhausted)
+      select g.place, g.endpoint_id, succeeded_at, failed_at, attempt_id, failures, exhausted
+      from jsonb_to_recordset(${json(streaks)}::text::jsonb)
+        as g (place bigint, endpoint_id text collate "C", succeeded_at bigint, failed_at bigint,
+          attempt_id text collate "C", failures bigint, exhausted bigint) ${there}
+      order by 1, 2
+      -- As joinedStreak of core/notes.ts says.
+      on conflict (workspace, endpoint_id) do update set
+        succeeded_at = greatest(s.succeeded_at, excluded.succeeded_at),
+        failed_at = greatest(s.failed_at, excluded.failed_at),
+        attempt_id = case when excluded.failed_at >= coalesce(s.failed_at, excluded.failed_at)
+          then excluded.attempt_id else s.attempt_id end,
+        failures = excluded.failures + case when excluded.succeeded_at >= coalesce(s.failed_at, excluded.succeeded_at)
+          then 0 else s.failures end,
+        exhausted = excluded.exhausted + case when excluded.succeeded_at >= coalesce(s.failed_at, excluded.succeeded_at)
+          then 0 else s.exhausted end
+    ),
+    causes as (
+      insert into ${t.causes} (kind, id, workspace_id, endpoint_id, attempt_id, at, reason)
+      select g.kind, g.id, w.id, g.endpoint_id, g.attempt_id, g.at, g.reason
+      from jsonb_to_recordset(${json(causes)}::text::jsonb) as g (${causeColumns})
+      join ${t.workspaces} w on w.key = g.workspace_id::bigint where (select ok from whole)
+      order by 1, 2 on conflict do nothing
+    )
+    select ok as whole from whole`
+}
+
+function rowOf({ place, time, endpoint_id, event_type, counts }: Sum) {
+  const named = countNames.map((name, i) => [name, counts[i]] as const)
+  return { place, time, endpoint_id, event_type, ...Object.fromEntries(named) }
+}

@@ -1,0 +1,60 @@
+import type { StatsGroup, StatsStep } from '../../schema/stats.ts'
+
+/** One number for each of `countNames` of core/counts.ts. */
+export type Counts = number[]
+
+export interface StatisticsQuery {
+  /** Null: of all workspaces. */
+  readonly workspaceId: string | null
+  /** Minutes know no event types. */
+  readonly step: StatsStep
+  /** Unix milliseconds: buckets that begin at `from` or later and before `to`. Days are those of UTC. */
+  readonly from: number
+  readonly to: number
+  readonly endpoint_id?: string | undefined
+  readonly event_type?: string | undefined
+}
+
+/** The groups that are told by name. All others come together as `*`. */
+export interface Grouping {
+  readonly by: StatsGroup
+  readonly names: readonly string[]
+}
+
+export interface StatisticsRow {
+  readonly time: number
+  /** Null where nothing is grouped. */
+  readonly group: string | null
+  readonly counts: Counts
+}
+
+/** What became of an endpoint's tries, canceled ones left out. `failures` and `exhausted` count since the last success. */
+export interface Streak {
+  readonly succeeded_at: number | null
+  readonly failed_at: number | null
+  /** The attempt that failed last. */
+  readonly attempt_id: string | null
+  readonly failures: number
+  readonly exhausted: number
+}
+
+/**
+ * Sums of what settlements counted (`Settlement.counted`): by minute and endpoint, and by hour, endpoint and event type. A
+ * settlement only leaves a note in its own step, so that no settlement waits for another; `fold` adds notes to the sums,
+ * each once, whoever dies meanwhile. A workspace counts at most `mostTypes` event types, and the rest as `*`.
+ */
+export interface Statistics {
+  /** Adds some of the notes to the sums, in one step, and answers how many; 0 when there is none. Inside a transaction of the host it does nothing. */
+  fold(): Promise<number>
+  /** Sums of the notes that were folded. Buckets without an attempt are left out. */
+  sums(query: StatisticsQuery, grouping: Grouping | null): Promise<readonly StatisticsRow[]>
+  /** The groups with the most attempts, most first, at most `limit`. */
+  groups(query: StatisticsQuery, by: StatsGroup, limit: number): Promise<readonly string[]>
+  /** Of the notes that were folded; null for an endpoint that was never tried. */
+  streak(workspaceId: string, endpointId: string): Promise<Streak | null>
+  /**
+   * Removes minutes before `minutesBefore` and days before `daysBefore`, and makes days of hours before `hoursBefore` (the
+   * start of a day). At most `limit` sums; answers how many; 0 when there is nothing left to do.
+   */
+  tidy(options: { minutesBefore: number; hoursBefore: number; daysBefore: number; limit: number }): Promise<number>
+}

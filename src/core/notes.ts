@@ -1,0 +1,146 @@
+import type { Counted, Settlement } from '../contracts/storage/attempts.ts'
+import type { Cause } from '../contracts/storage/causes.ts'
+import type { Counts, Streak } from '../contracts/storage/statistics.ts'
+import { addCode, codeOf, isCanceled, isExhausted, isSuccess, noCounts } from './counts.ts'
+
+export const minuteMs = 60_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs
+
+/** Where further event types of a workspace are counted once it has `mostTypes` of them. */
+export const otherTypes = '*'
+export const mostTypes = 1000
+
+/**
+ * What a settlement leaves to be counted. An engine writes notes with the settlements themselves, where none waits for
+ * another, and folds them into sums later. `place` is the workspace as the engine knows it, so that a workspace made anew
+ * under an old id counts from nothing. `attempt` is there for failed ones.
+ */
+export type Note = readonly [
+  place: number | string,
+  endpointId: string,
+  eventType: string,
+  settledAt: number,
+  code: number,
+  attempt?: string,
+  told?: 0 | 1,
+  disabled?: 1,
+]
+
+/** A note as JSON without brackets, so that an engine can put the place before it, and `,1` behind it for `disabled`. */
+export function noteText(settlement: Settlement, { event_type, told }: Counted): string {
+  const { attempt, settled_at, status } = settlement
+  const text = `${JSON.stringify(attempt.endpoint_id)},${JSON.stringify(event_type)},${settled_at},${codeOf(settlement)}`
+  return status === 'FAILED' ? `${text},${JSON.stringify(attempt.id)},${told ? 1 : 0}` : text
+}
+
+/** Notes of many settlements as they were joined: note, note. */
+export function notesIn(text: string): readonly Note[] {
+  return JSON.parse(`[${text}]`) as readonly Note[] // as `noteText` writes them
+}
+
+/** Counts of one endpoint in one minute or, with a type, in one hour. */
+export interface Sum {
+  readonly place: string
+  readonly time: number
+  readonly endpoint_id: string
+  readonly event_type: string
+  readonly counts: Counts
+}
+
+export interface PlacedStreak extends Streak {
+  readonly place: string
+  readonly endpoint_id: string
+}
+
+/** What notes come to. A cause names the place instead of the workspace's id. */
+export interface Folded {
+  readonly minutes: readonly Sum[]
+  readonly hours: readonly Sum[]
+  readonly streaks: readonly PlacedStreak[]
+  readonly causes: readonly Cause[]
+}
+
+/**
+ * Names the type under which an event type of a place is counted. `known`: those that each place has; new ones are added
+ * there.
+ */
+export function typeNamer(known: Map<string, Set<string>>): (place: string, type: string) => string {
+  return (place, type) => {
+    let types = known.get(place)
+    if (types === undefined) known.set(place, (types = new Set()))
+    if (types.has(type)) return type
+    if (types.size >= mostTypes) return otherTypes
+    types.add(type)
+    return type
+  }
+}
+
+/** `typeOf` answers the type under which an event type of a place is counted. */
+export function fold(notes: readonly Note[], typeOf: (place: string, type: string) => string): Folded {
+  const minutes = new Map<string, Sum>()
+  const hours = new Map<string, Sum>()
+  const streaks = new Map<string, PlacedStreak>()
+  const causes: Cause[] = []
+  const add = (sums: Map<string, Sum>, sum: Omit<Sum, 'counts'>, code: number): void => {
+    const key = `${sum.time} ${sum.place} ${sum.endpoint_id} ${sum.event_type}`
+    let there = sums.get(key)
+    if (there === undefined) sums.set(key, (there = { ...sum, counts: noCounts() }))
+    addCode(there.counts, code)
+  }
+  for (const note of notes) {
+    const [of, endpoint_id, type, settledAt, code] = note
+    const place = String(of)
+    const event_type = typeOf(place, type)
+    add(minutes, { place, time: startOf(settledAt, minuteMs), endpoint_id, event_type: '' }, code)
+    add(hours, { place, time: startOf(settledAt, hourMs), endpoint_id, event_type }, code)
+    causes.push(...causesOf(note))
+    if (isCanceled(code)) continue
+    const key = `${place} ${endpoint_id}`
+    const before = streaks.get(key)
+    const next = { place, endpoint_id, ...streakOf(note) }
+    streaks.set(key, before === undefined ? next : { ...next, ...joinedStreak(before, next) })
+  }
+  return { minutes: [...minutes.values()], hours: [...hours.values()], streaks: [...streaks.values()], causes }
+}
+
+export function startOf(time: number, stepMs: number): number {
+  return Math.floor(time / stepMs) * stepMs
+}
+
+function streakOf([, , , settledAt, code, attempt]: Note): Streak {
+  if (isSuccess(code)) {
+    return { succeeded_at: settledAt, failed_at: null, attempt_id: null, failures: 0, exhausted: 0 }
+  }
+  const attempt_id = attempt ?? null
+  return { succeeded_at: null, failed_at: settledAt, attempt_id, failures: 1, exhausted: isExhausted(code) ? 1 : 0 }
+}
+
+/**
+ * What two parts of an endpoint's history come to, the earlier one first. A success ends the failures before it; one that
+ * is told after later failures does not end these.
+ */
+export function joinedStreak(before: Streak, next: Streak): Streak {
+  const ends = next.succeeded_at !== null && next.succeeded_at >= (before.failed_at ?? -Infinity)
+  const isNewer = next.failed_at !== null && next.failed_at >= (before.failed_at ?? -Infinity)
+  return {
+    succeeded_at: later(before.succeeded_at, next.succeeded_at),
+    failed_at: later(before.failed_at, next.failed_at),
+    attempt_id: isNewer ? next.attempt_id : before.attempt_id,
+    failures: (ends ? 0 : before.failures) + next.failures,
+    exhausted: (ends ? 0 : before.exhausted) + next.exhausted,
+  }
+}
+
+function later(a: number | null, b: number | null): number | null {
+  return a === null || b === null ? (a ?? b) : Math.max(a, b)
+}
+
+function causesOf([place, endpoint_id, , at, code, attempt_id, told, disabled]: Note): Cause[] {
+  if (told !== 1 || attempt_id === undefined) return []
+  const cause = { workspace_id: String(place), endpoint_id, attempt_id, at, reason: null }
+  return [
+    ...(isExhausted(code) ? [{ ...cause, kind: 'exhausted' as const, id: attempt_id }] : []),
+    ...(disabled === 1 ? [{ ...cause, kind: 'disabled' as const, id: attempt_id, reason: 'gone' as const }] : []),
+  ]
+}

@@ -1,0 +1,34 @@
+import type { Millis } from './shared.ts'
+
+/** A process that works for this instance, as it was seen last: within five minutes. */
+export interface ProcessReport {
+  /** Made anew at each start of a process. */
+  readonly id: string
+  /** Version of Posthorn. */
+  readonly version: string
+  /** Such as `node v22.1.0`. */
+  readonly runtime: string
+  readonly started_at: Millis
+  readonly seen_at: Millis
+  /** Requests to endpoints in flight. */
+  readonly in_flight: number
+  /** Requests sent to endpoints since the start. */
+  readonly sent: number
+}
+
+/** A request that the gateway took for a source. Headers and bodies are not kept. */
+export interface SourceRequest {
+  readonly at: Millis
+  readonly method: string
+  /** Status of the answer. */
+  readonly status: number
+  /** Time until the answer, milliseconds. */
+  readonly latency: number
+  /** The event that was made; null where none was, or where the inbox has the request. */
+  readonly event_id: string | null
+}
+
+/** The last requests of a source, newest first, at most 50. They are those of the process that answers, since its start. */
+export interface SourceRequests {
+  readonly data: readonly SourceRequest[]
+}

@@ -1,0 +1,79 @@
+import type { AttemptErrorCode } from './attempt.ts'
+import type { Millis } from './shared.ts'
+
+export const statsSteps = ['minute', 'hour', 'day'] as const
+export type StatsStep = (typeof statsSteps)[number]
+export const statsGroups = ['endpoint', 'event_type', 'workspace'] as const
+export type StatsGroup = (typeof statsGroups)[number]
+
+/** What statistics are asked of the whole instance. */
+export interface InstanceStatsInput {
+  /** Unix milliseconds; the bucket in which the time lies is the first. Default: 60 minutes, 24 hours or 30 days before `to`. */
+  readonly from?: number
+  /** Unix milliseconds; buckets that begin at this time or later are left out. Default: now, with the bucket of now. */
+  readonly to?: number
+  /** Minutes are kept for 6 hours, hours for 90 days, days for `retention.statsDays`. Days are those of UTC. Default `hour`. */
+  readonly step?: StatsStep
+  readonly endpoint_id?: string
+  /** Not with minutes, which are not counted by type. Beyond 1,000 types of a workspace the rest is counted as `*`. */
+  readonly event_type?: string
+  /** One list for each group: the 100 groups with the most attempts, and all others as `*`. */
+  readonly group_by?: StatsGroup
+}
+
+/** What statistics are asked of a workspace. */
+export interface StatsInput extends InstanceStatsInput {
+  readonly group_by?: Exclude<StatsGroup, 'workspace'>
+}
+
+/** The attempts that ended in a bucket of time. Test deliveries are left out. */
+export interface StatsBucket {
+  /** When the bucket begins. */
+  readonly time: Millis
+  readonly succeeded: number
+  /** All that failed, those that were tried again included. */
+  readonly failed: number
+  /** Those of `failed` that nothing followed. */
+  readonly exhausted: number
+  readonly canceled: number
+  /** Latency of tries, milliseconds, as a histogram of powers of two tells it; null where nothing was tried. */
+  readonly p50: number | null
+  readonly p95: number | null
+  readonly p99: number | null
+  /** Tries by the class of the answer's status; `none`: no answer came. */
+  readonly by_class: Readonly<Record<'2xx' | '3xx' | '4xx' | '5xx' | 'none', number>>
+}
+
+export interface StatsReport {
+  /** Buckets in order of time, empty ones included, at most 1,500. */
+  readonly data: readonly StatsBucket[]
+  /** With `group_by`: the same by group, the largest first. `*` holds all groups that are not named. */
+  readonly groups?: readonly { readonly group: string; readonly data: readonly StatsBucket[] }[]
+}
+
+/** How an endpoint does. */
+export interface EndpointHealth {
+  readonly endpoint_id: string
+  readonly enabled: boolean
+  /** When a try succeeded last. */
+  readonly last_success_at: Millis | null
+  readonly last_failure: {
+    readonly at: Millis
+    readonly attempt_id: string | null
+    readonly error_code: AttemptErrorCode | null
+    /** One sentence; null when the attempt was removed meanwhile. */
+    readonly reason: string | null
+  } | null
+  /** Tries that failed since the last success. */
+  readonly consecutive_failures: number
+  /** Deliveries that are due and wait, at most 10,000 of them; null where the queue cannot tell. */
+  readonly due_now: number | null
+  /** Successes among the tries of the last 60 minutes, from 0 to 1; null without a try. */
+  readonly success_rate_1h: number | null
+  /** The same of the last 24 hours, in whole hours. */
+  readonly success_rate_24h: number | null
+  /** Until when nothing is sent, because the endpoint asked for it or its rate limit is used up. */
+  readonly paused_until: Millis | null
+  /** Whether the last try got no answer: such an endpoint is sent a single request at a time. */
+  readonly suspect: boolean
+}

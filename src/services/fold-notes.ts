@@ -1,0 +1,28 @@
+import type { Context } from '../context.ts'
+import { dayMs, hourMs, startOf } from '../core/notes.ts'
+
+/** Hours are made days after this time. */
+export const hoursKeptMs = 90 * dayMs
+const leastMinutesKeptMs = 6 * hourMs
+const sumsPerStep = 1000
+
+/** The circuit breaker reads minutes too. */
+export function minutesKeptMs({ settings: { breaker } }: Context): number {
+  return Math.max(leastMinutesKeptMs, (breaker?.windowSeconds ?? 0) * 1000)
+}
+
+/** Adds all notes that wait to the sums. */
+export async function foldNotes(ctx: Context, signal?: AbortSignal): Promise<void> {
+  while (signal?.aborted !== true && (await ctx.storage.statistics.fold()) > 0);
+}
+
+/** Lets old sums go, in small steps, so that other work goes on in between. */
+export async function tidySums(ctx: Context, now: number, signal?: AbortSignal): Promise<void> {
+  const options = {
+    minutesBefore: now - minutesKeptMs(ctx),
+    hoursBefore: startOf(now - hoursKeptMs, dayMs),
+    daysBefore: now - ctx.settings.retention.statsDays * dayMs,
+    limit: sumsPerStep,
+  }
+  while (signal?.aborted !== true && (await ctx.storage.statistics.tidy(options)) > 0) await ctx.clock.sleep(0)
+}

@@ -1,0 +1,10 @@
+import type { Context } from '../context.ts'
+
+/** Whether operational events are published in this workspace. What happens to its own endpoints makes none. */
+export function isOperational(
+  ctx: Context,
+  { id, name }: { readonly id: string; readonly name: string | null },
+): boolean {
+  const { operations } = ctx.settings
+  return operations !== undefined && (operations.workspace === id || operations.workspace === name)
+}

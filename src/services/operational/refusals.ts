@@ -1,0 +1,59 @@
+import { minuteMs } from '../../core/notes.ts'
+
+const windowMs = 5 * minuteMs
+/** Fewer requests in a window say nothing. */
+const fewestRequests = 10
+const mostSources = 10_000
+
+export interface Window {
+  readonly workspaceId: string
+  readonly sourceId: string
+  readonly from: number
+  readonly to: number
+  readonly requests: number
+  readonly refused: number
+}
+
+type Open = { -readonly [Name in keyof Window]: Window[Name] } & { wasRefusing: boolean }
+
+/** Watches how many requests of each source are refused, in windows of five minutes, in this process. */
+export class Refusals {
+  readonly #open = new Map<string, Open>()
+  readonly #tell: (window: Window) => void
+
+  /** `tell` hears of the first of several windows in a row of whose requests more than half were refused. */
+  constructor(tell: (window: Window) => void) {
+    this.#tell = tell
+  }
+
+  took(workspaceId: string, sourceId: string, isRefused: boolean, now: number): void {
+    let open = this.#open.get(sourceId)
+    if (open !== undefined && now >= open.to) open = this.#close(open)
+    if (open === undefined) {
+      if (this.#open.size >= mostSources) return
+      open = { workspaceId, sourceId, from: now, to: now + windowMs, requests: 0, refused: 0, wasRefusing: false }
+    }
+    this.#open.set(sourceId, open)
+    open.requests++
+    if (isRefused) open.refused++
+    if (open.requests === 1) open.from = now
+    open.to = open.from + windowMs
+  }
+
+  /** Looks at the windows that are over. */
+  look(now: number): void {
+    for (const open of this.#open.values()) {
+      if (now < open.to) continue
+      if (open.requests === 0) this.#open.delete(open.sourceId)
+      else this.#open.set(open.sourceId, this.#close(open))
+    }
+  }
+
+  /** Judges a window and answers the next one. */
+  #close(window: Open): Open {
+    const { from, to, requests, refused } = window
+    const isRefusing = requests >= fewestRequests && refused * 2 > requests
+    if (isRefusing && !window.wasRefusing) this.#tell({ ...window })
+    return { ...window, from: to, to: to + (to - from), requests: 0, refused: 0, wasRefusing: isRefusing }
+  }
+}

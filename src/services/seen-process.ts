@@ -1,0 +1,22 @@
+import type { Context } from '../context.ts'
+import { minuteMs } from '../core/notes.ts'
+
+/** A process that was not seen for so long is no longer told of. */
+export const processesKeptMs = 5 * minuteMs
+
+/** Writes how this process is now, so that others can tell of it. */
+export async function seeProcess(ctx: Context): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  const { counters, storage } = ctx
+  await storage.processes.seen(
+    {
+      ...ctx.thisProcess(),
+      started_at: now - Math.round(ctx.uptimeMs()),
+      seen_at: now,
+      in_flight: counters.outboundProcessing,
+      sent: counters.outbound,
+    },
+    now - processesKeptMs,
+  )
+}
