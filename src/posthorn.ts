@@ -113,8 +113,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     on('exhausted', () => operational?.soon())
     on('endpoint.disabled', () => operational?.soon())
   }
-  const time = movable(options.clock)
-  const worker = { ctx, operational, ingest, deliver, background: later, jobs, time, changed }
+  const worker = { ctx, operational, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
   return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker) }
 }
 
