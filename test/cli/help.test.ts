@@ -17,6 +17,8 @@ const commands = [
   'replay',
   'listen',
   'verify',
+  'secrets status',
+  'secrets reseal',
 ]
 
 describe('help', () => {
@@ -48,6 +50,8 @@ describe('a command that is called wrongly exits with 2', () => {
     [['replay', '--since', 'yesterday']],
     [['deliveries', 'retry']],
     [['verify']],
+    [['secrets', 'reseal']],
+    [['secrets', 'status']],
     [['dump', '--url', 'localhost:9601']],
     [['serve', '--config', '/nowhere/posthorn.config.js']],
   ])('%j', async (args) => {
