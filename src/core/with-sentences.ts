@@ -1,4 +1,5 @@
 import { PosthornError } from '../errors.ts'
+import type { PublishAnswer } from '../schema/event.ts'
 
 type Call = (...args: never[]) => Promise<unknown>
 
@@ -17,10 +18,26 @@ export function withSentences<Functions extends object>(functions: Functions): F
   return Object.fromEntries(Object.entries(functions).map(spoken)) as Functions // name by name
 }
 
+/** The errors among the answers, each with the sentence that `events.create` would have thrown. */
+async function entriesTold(
+  [workspace, inputs]: readonly unknown[],
+  answers: readonly PublishAnswer[],
+): Promise<readonly PublishAnswer[]> {
+  if (answers.every(({ error }) => error === undefined)) return answers
+  const { sentence, idsOf } = await import('./sentence.ts')
+  return answers.map((answer, i) => {
+    if (answer.error === undefined) return answer
+    const args = [workspace, (inputs as readonly unknown[])[i]] // as many as there are answers
+    const name = 'events.create'
+    return { error: answer.error.retold(sentence(name, args, answer.error), idsOf(name, args)) }
+  })
+}
+
 function told(operation: string, call: Call): Call {
   return async (...args) => {
     try {
-      return await call(...args)
+      const answer = await call(...args)
+      return operation === 'events.createMany' ? await entriesTold(args, answer as readonly PublishAnswer[]) : answer
     } catch (cause) {
       if (!(cause instanceof PosthornError)) throw cause
       const { sentence, idsOf } = await import('./sentence.ts') // most processes never need it
