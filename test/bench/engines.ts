@@ -72,13 +72,18 @@ export async function openStorage(engine: Engine, place: Place): Promise<OpenedS
 export async function openPosthorn(
   engine: Engine,
   place: Place,
-  { deliver = {}, settled = () => {} }: { deliver?: DeliverOptions; settled?: (count: number) => void } = {},
+  {
+    deliver = {},
+    settled = () => {},
+    secrets,
+  }: { deliver?: DeliverOptions; settled?: (count: number) => void; secrets?: NonNullable<Options['secrets']> } = {},
 ): Promise<Opened> {
   const { options, close } = await openStorage(engine, place)
   const posthorn = createPosthorn({
     ...options,
     storage: watched(options.storage, settled),
     deliver: { allow: ['127.0.0.1'], ...deliver },
+    ...(secrets && { secrets }),
   })
   return { posthorn, close }
 }
