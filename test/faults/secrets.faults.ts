@@ -6,14 +6,19 @@ import { type KeyChange, keyChanged } from './key-change.ts'
 import { table } from './report.ts'
 
 const changes: KeyChange[] = []
+async function tried(engine: string, env: Readonly<Record<string, string>>): Promise<void> {
+  const change = await keyChanged(engine, env)
+  console.log(change)
+  changes.push(change)
+}
 
 const postgres = await ownPostgres({ fsync: 'off', full_page_writes: 'off' })
 if (postgres === null) throw new Error('PostgreSQL is not installed here')
-changes.push(await keyChanged('PostgreSQL', { DATABASE_URL: postgres.url }))
+await tried('PostgreSQL', { DATABASE_URL: postgres.url })
 await postgres.stop()
 
 const redis = await startRedis()
-changes.push(await keyChanged('Redis', { REDIS_URL: redis.url }))
+await tried('Redis', { REDIS_URL: redis.url })
 await redis.stop()
 
 console.log(table(changes))
