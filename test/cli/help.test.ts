@@ -1,25 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { posthorn } from '../support/cli.ts'
-
-const commands = [
-  'dev',
-  'serve',
-  'migrate',
-  'sync',
-  'dump',
-  'status',
-  'doctor',
-  'events send',
-  'events tail',
-  'deliveries tail',
-  'deliveries retry',
-  'replay',
-  'listen',
-  'verify',
-  'secrets status',
-  'secrets reseal',
-]
+import { commands, posthorn } from '../support/cli.ts'
 
 describe('help', () => {
   test('lists every command', async () => {
