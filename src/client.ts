@@ -34,7 +34,7 @@ export interface AdminClientOptions {
 export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }: AdminClientOptions): AdminClient {
   const base = baseUrl.replace(/\/+$/, '')
 
-  async function ask(method: string, path: string, query: object, body: string | undefined): Promise<string> {
+  async function ask(method: string, path: string, query: object, body: string | undefined): Promise<Answer> {
     const search = new URLSearchParams(queryPairs(query)).toString()
     const init: RequestInit = {
       method,
@@ -53,7 +53,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     } catch (cause) {
       throw new PosthornError('unavailable', 'the administrative API does not answer', { cause })
     }
-    if (answer.ok) return text
+    if (answer.ok) return { status: answer.status, text }
     throw refusal(answer.status, text)
   }
 
@@ -61,7 +61,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
   function perform(
     { http, input, list, asks, query = [], options = [], texts = [] }: Operation,
     given: unknown[],
-  ): Promise<string> {
+  ): Promise<Answer> {
     const args = [...given]
     const [method = '', path = ''] = http.replace('{P}', '/workspaces/{ws_id}').split(' ')
     const place = path.replace(/\{\w+\}/g, () => encodeURIComponent(String(args.shift())))
@@ -73,9 +73,11 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
   }
 
   const functions = functionsOf((_, operation) => async (...args) => {
-    const text = await perform(operation, args)
+    const { status, text } = await perform(operation, args)
     if (operation.answers[204] !== undefined) return undefined
     const answer: unknown = JSON.parse(text)
+    if (operation === operations['events.create']) return { ...(answer as object), created: status === 201 }
+    if (operation === operations['events.createMany']) return (answer as readonly EntryAnswer[]).map(withError)
     return operation.list ? withCursors(answer as object) : answer
   })
   const spoken = withSentences({
@@ -83,11 +85,26 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
     events: {
       ...functions.events,
       async raw(workspace: string, id: string) {
-        return sliceProperty(await perform(operations['events.get'], [workspace, id]), 'data')! // every event has it
+        const { text } = await perform(operations['events.get'], [workspace, id])
+        return sliceProperty(text, 'data')! // every event has it
       },
     },
   })
   return withEach(spoken)
+}
+
+interface Answer {
+  readonly status: number
+  readonly text: string
+}
+
+/** An answer to one of many: the row, or the refusal with the status that it would have had alone. */
+interface EntryAnswer {
+  readonly error?: { readonly status: number }
+}
+
+function withError(answer: EntryAnswer): object {
+  return answer.error === undefined ? answer : { error: refusal(answer.error.status, JSON.stringify(answer.error)) }
 }
 
 /** A page whose addresses of the pages beside it are cursors, as the functions in the process answer them. */
@@ -102,6 +119,7 @@ function withCursors(page: { readonly next?: string | null; readonly prev?: stri
 function bodyOf(input: unknown = {}): string {
   if (typeof input === 'string') return input
   if (input === null) return 'null'
+  if (Array.isArray(input)) return `[${input.map(bodyOf).join(',')}]`
   const { data, ...rest } = input as { readonly data?: unknown } // an object, whatever it holds
   if (!(data instanceof JsonText)) return JSON.stringify(input)
   return `{"data":${data.text}${JSON.stringify(rest)

@@ -2,8 +2,8 @@ import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation, OperationName } from './operations/operation.ts'
 import { withSentences } from './operations/with-sentences.ts'
-import type { Event, StoredEvent } from './schema/event.ts'
-import type { Created, Services } from './services/services.ts'
+import type { Event, PublishAnswer, StoredEvent } from './schema/event.ts'
+import type { Created, Services, StoredAnswer } from './services/services.ts'
 import type { ServiceFunctions } from './surface.ts'
 
 /** Wraps each function, to refuse calls for instance. */
@@ -35,10 +35,11 @@ export function serviceFunctions(
 /** How the answer of a use case is shown to the host. */
 function shownBy({ answers, list }: Operation): (answer: unknown) => unknown {
   const isEvent = answers[200] === 'Event'
+  if (answers[200] === 'PublishAnswer[]') return (answer) => (answer as readonly StoredAnswer[]).map(publishAnswer)
   if (answers[201] !== undefined && answers[200] !== undefined) {
     return (answer) => {
-      const { row } = answer as Created<object>
-      return isEvent ? parsed(row as StoredEvent) : row
+      const { row, created } = answer as Created<object>
+      return isEvent ? { ...parsed(row as StoredEvent), created } : row
     }
   }
   if (!isEvent) return (answer) => answer
@@ -47,6 +48,10 @@ function shownBy({ answers, list }: Operation): (answer: unknown) => unknown {
     const page = answer as { readonly data: readonly StoredEvent[] }
     return { ...page, data: page.data.map(parsed) }
   }
+}
+
+function publishAnswer(answer: StoredAnswer): PublishAnswer {
+  return 'error' in answer ? answer : { event: parsed(answer.row), created: answer.created }
 }
 
 function parsed(event: StoredEvent): Event {

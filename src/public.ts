@@ -99,7 +99,7 @@ export type {
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
-export type { Event, EventInput, StoredEvent } from './schema/event.ts'
+export type { Event, EventInput, PublishAnswer, PublishedEvent, StoredEvent } from './schema/event.ts'
 export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue, SchemaResult } from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'

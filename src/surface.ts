@@ -1,5 +1,5 @@
 import type { StatusReport, HealthReport } from './schema/status.ts'
-import type { Event, EventInput } from './schema/event.ts'
+import type { Event, EventInput, PublishAnswer, PublishedEvent } from './schema/event.ts'
 import type { Attempt } from './schema/attempt.ts'
 import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
@@ -37,10 +37,16 @@ export interface PublicEvents<Input = EventInput> extends Iterated<Event, EventL
   raw(workspace: string, id: string): Promise<string>
   /**
    * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored event.
-   * `data` may be a `JsonText`, which is delivered byte for byte.
+   * `created` tells which of both happened. `data` may be a `JsonText`, which is delivered byte for byte.
    * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), overloaded, unavailable
    */
-  create(workspace: string, input: Input): Promise<Event>
+  create(workspace: string, input: Input): Promise<PublishedEvent>
+  /**
+   * Publishes up to 500 events together. Answers one entry for each, in order: `{ event, created }`, or `{ error }`, a
+   * `PosthornError` as `create` would throw. An event that is refused refuses no other.
+   * @throws PosthornError validation (no list, or more than 500), unknown_workspace, unavailable
+   */
+  createMany(workspace: string, inputs: readonly Input[]): Promise<readonly PublishAnswer[]>
   /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation */
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   explain(workspace: string, id: string): Promise<readonly Explanation[]>

@@ -84,6 +84,17 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('events.create', () => client.events.create(ws, { ...event, unique_id: null }))
   const data = new JsonText('{ "n": 12345678901234567890 }')
   await say('events.create', () => client.events.create(ws, { id: 'v2', event_type: 'o.late', data }))
+  await say('events.createMany', async () => {
+    const list = [
+      { ...event, id: 'v3' },
+      { event_type: '', data: {} },
+      { event_type: 'o.many', data },
+    ]
+    const answers = await client.events.createMany(ws, list)
+    return answers.map(({ error, ...rest }) => ({ ...rest, error: error && [error.code, error.message, error.fields] }))
+  })
+  await say('events.createMany', () => client.events.createMany('nowhere', []))
+  await say('events.createMany', () => client.events.createMany(ws, {} as never))
   await say('events.raw', () => client.events.raw(ws, 'v2'))
   await say('events.get', () => client.events.get(ws, 'v1'))
   await say('events.list', () => client.events.list(ws, { event_type: 'o.paid', ingested_at: startAt }))
@@ -97,6 +108,8 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e1'))
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e9'))
   await say('endpoints.test', () => client.endpoints.test(ws, 'e1', { data }))
+  await say('endpoints.health', () => client.endpoints.health(ws, 'e9'))
+  await say('sources.requests', () => client.sources.requests(ws, 's1'))
   await say('endpoints.secret', () => client.endpoints.secret(ws, 'e1'))
   const secret = `whsec_${'a'.repeat(44)}`
   await client.plugins.create(ws, {

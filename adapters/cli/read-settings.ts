@@ -10,6 +10,7 @@ const codeNames = [
   'authorize',
   'events',
   'strictEvents',
+  'secrets',
   'pluginKinds',
   'storage',
   'queue',
@@ -18,7 +19,7 @@ const codeNames = [
 ] as const
 export interface CodeOptions extends Pick<
   Options,
-  'events' | 'strictEvents' | 'storage' | 'queue' | 'inbox' | 'limiter'
+  'events' | 'strictEvents' | 'secrets' | 'storage' | 'queue' | 'inbox' | 'limiter'
 > {
   readonly authorize?: NonNullable<Options['admin']>['authorize']
   /** Plugins of the host's own, beside those of `plugins`. */
@@ -91,5 +92,7 @@ function contradictions(given: Settings, code: CodeOptions): string[] {
   const ports = [given.portAdmin, given.portGateway, given.portStatus].filter((port) => port !== 0)
   if (new Set(ports).size < ports.length) found.push('PORT_ADMIN, PORT_GATEWAY and PORT_STATUS must differ')
   if (code.authorize !== undefined && typeof code.authorize !== 'function') found.push('authorize must be a function')
+  if (code.secrets !== undefined && given.secretsKeys !== undefined)
+    found.push('POSTHORN_SECRETS_KEYS and secrets of the configuration file: set one of both')
   return found
 }

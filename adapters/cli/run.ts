@@ -11,6 +11,7 @@ import { eventsCommand } from './commands/events.ts'
 import { listenCommand } from './commands/listen.ts'
 import { migrateCommand } from './commands/migrate.ts'
 import { replayCommand } from './commands/replay.ts'
+import { secretsCommand } from './commands/secrets.ts'
 import { serveCommand } from './commands/serve.ts'
 import { statusCommand } from './commands/status.ts'
 import { syncCommand } from './commands/sync.ts'
@@ -32,6 +33,7 @@ const commands: readonly MakeCommand[] = [
   replayCommand,
   listenCommand,
   verifyCommand,
+  secretsCommand,
 ]
 
 /** Runs one command and answers the exit code: 0 done, 1 failed, 2 called wrongly. */

@@ -22,14 +22,7 @@ const drainMs = 8_000
 export async function startServer(settings: Settings, code: CodeOptions, logger: Logger): Promise<Server> {
   const engine = await openEngine(settings, code)
   if (settings.migrate) await engine.database?.migrate()
-  const { kinds, missing } = await pluginKinds(settings.plugins)
-  for (const name of missing) logger.info(`the plugin ${name} is left out: its packages are not installed`)
-  const posthorn = createPosthorn({
-    ...optionsOf(settings, code),
-    ...engine.options,
-    plugins: [...kinds, ...(code.pluginKinds ?? [])],
-    logger,
-  })
+  const posthorn = await makePosthorn(settings, code, engine, logger)
   const { role, host } = settings
   const faces: Record<string, Face> = {}
   const stop = async (): Promise<void> => {
@@ -54,6 +47,23 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
   return { engine, posthorn, faces, stop: () => drained(posthorn, Object.values(faces)) }
 }
 
+/** An instance as the settings say, which works for nobody before it is started. */
+export async function makePosthorn(
+  settings: Settings,
+  code: CodeOptions,
+  engine: Engine,
+  logger: Logger,
+): Promise<Posthorn> {
+  const { kinds, missing } = await pluginKinds(settings.plugins)
+  for (const name of missing) logger.info(`the plugin ${name} is left out: its packages are not installed`)
+  return createPosthorn({
+    ...optionsOf(settings, code),
+    ...engine.options,
+    plugins: [...kinds, ...(code.pluginKinds ?? [])],
+    logger,
+  })
+}
+
 /** Requests and deliveries end side by side. A request that ends after `stop` may have opened connections once more. */
 async function drained(posthorn: Posthorn, faces: readonly Face[]): Promise<void> {
   await Promise.all([
@@ -71,7 +81,8 @@ async function within(ms: number, work: readonly Promise<unknown>[]): Promise<vo
 }
 
 function optionsOf(settings: Settings, code: CodeOptions): Options {
-  const { adminToken, publicUrl, compatible, eventsDays, attemptsDays } = settings
+  const { adminToken, publicUrl, compatible, eventsDays, attemptsDays, secretsKeys } = settings
+  const secrets = secretsKeys === undefined ? code.secrets : { keys: secretsKeys }
   const authorize = code.authorize ?? (adminToken === undefined ? undefined : requireToken(adminToken))
   // A page of the web can give its own name our address; under that name nothing is answered.
   const allowedHosts =
@@ -90,6 +101,7 @@ function optionsOf(settings: Settings, code: CodeOptions): Options {
     retention: { ...(eventsDays && { eventsDays }), ...(attemptsDays && { attemptsDays }) },
     ...(settings.breaker && { breaker: {} }),
     ...(compatible && { compatible }),
+    ...(secrets && { secrets }),
     ...(code.events && { events: code.events }),
     ...(code.strictEvents && { strictEvents: code.strictEvents }),
   }

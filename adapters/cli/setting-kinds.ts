@@ -45,6 +45,18 @@ export function oneOf<const Values extends readonly string[]>(...values: Values)
   return { form, read: (given) => (values.includes(given as string) ? (given as Values[number]) : wrong(form)) }
 }
 
+/** A key of the option `secrets`, as `2026-11:<32 bytes in base64>`. */
+export function sealingKey(): Kind<{ readonly id: string; readonly key: string }> {
+  const form = 'id:key, where the key is 32 bytes in base64'
+  return {
+    form,
+    read(given) {
+      const [, id, key] = /^([\w.-]{1,64}):([A-Za-z0-9+/]{43}=?)$/.exec(String(given)) ?? []
+      return id !== undefined && key !== undefined ? { id, key } : wrong(form)
+    },
+  }
+}
+
 /** In a variable: separated by commas. An empty text is an empty list. */
 export function list<Value>(element: Kind<Value>, form: string): Kind<readonly Value[]> {
   return {

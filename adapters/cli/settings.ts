@@ -1,4 +1,4 @@
-import { flag, integer, type Kind, list, oneOf, text, url } from './setting-kinds.ts'
+import { flag, integer, type Kind, list, oneOf, sealingKey, text, url } from './setting-kinds.ts'
 
 export interface Setting<Value = unknown> {
   /** The environment variable. The name in the configuration file is that of the setting. */
@@ -96,6 +96,12 @@ export const settings = {
     oneOf('none', 'standard-webhooks'),
     'none',
     '`standard-webhooks` gives every new endpoint that plugin with a fresh secret',
+  ),
+  secretsKeys: optional(
+    'POSTHORN_SECRETS_KEYS',
+    list(sealingKey(), `${sealingKey().form}, separated by commas`),
+    'keys that seal stored secrets: the first one seals, all open (docs/secrets.md)',
+    { isSecret: true },
   ),
   concurrency: setting('POSTHORN_CONCURRENCY', integer({ min: 1 }), 256, 'requests in flight of a process'),
   perEndpoint: setting('POSTHORN_PER_ENDPOINT', integer({ min: 1 }), 16, 'requests in flight to one endpoint'),

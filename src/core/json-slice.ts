@@ -46,6 +46,21 @@ export function sliceProperty(text: string, key: string): string | null {
   return found
 }
 
+/** The very texts of the elements of a JSON array, or null when the text is no array. The text must be valid JSON. */
+export function sliceElements(text: string): string[] | null {
+  let at = skipSpace(text, 0)
+  if (text[at] !== '[') return null
+  const found: string[] = []
+  at = skipSpace(text, at + 1)
+  while (at < text.length && text[at] !== ']') {
+    const end = valueEnd(text, at)
+    found.push(text.slice(at, end))
+    at = skipSpace(text, end)
+    if (text[at] === ',') at = skipSpace(text, at + 1)
+  }
+  return found
+}
+
 function skipSpace(text: string, from: number): number {
   let at = from
   while (at < text.length && text.charCodeAt(at) <= 0x20) at++

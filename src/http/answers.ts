@@ -2,10 +2,10 @@ import type { Operation } from '../operations/operation.ts'
 import { lazy } from '../runtime/lazy.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
-import type { Created, PageOf } from '../services/services.ts'
+import type { Created, PageOf, StoredAnswer } from '../services/services.ts'
 import { prefersJson } from './accept.ts'
 import { pageLinks } from './page-links.ts'
-import { json } from './respond.ts'
+import { json, refusalOf } from './respond.ts'
 
 const documents = lazy(() => import('./configuration-document.ts'))
 
@@ -16,6 +16,9 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
   if (answers[204] !== undefined) return new Response(null, { status: 204 })
   const schema = answers[200] ?? answers[201]
   const rowJson: (row: unknown) => string = schema === 'Event' ? eventJson : JSON.stringify
+  if (schema === 'PublishAnswer[]') {
+    return json(200, `[${(answer as readonly StoredAnswer[]).map(publishJson).join(',')}]`)
+  }
   if (list) return pageOf(asked.url, answer as PageOf<object>, rowJson)
   if (schema === 'ConfigDocument') return await documentAnswer(answer as ConfigDocument, asked)
   if (answers[201] === undefined) return json(200, rowJson(answer))
@@ -37,6 +40,12 @@ function eventJson(event: unknown): string {
   const { id, event_type, data, ...rest } = event as StoredEvent // by the schema of the operation
   const head = JSON.stringify({ id, event_type })
   return `${head.slice(0, -1)},"data":${data},${JSON.stringify(rest).slice(1)}`
+}
+
+function publishJson(answer: StoredAnswer): string {
+  if (!('error' in answer)) return `{"event":${eventJson(answer.row)},"created":${answer.created}}`
+  const { status, body } = refusalOf(answer.error)
+  return JSON.stringify({ error: { status, ...body } })
 }
 
 /** A page, in cursor mode with the addresses beside it as the client may follow them. */

@@ -1,4 +1,4 @@
-import { sliceProperty } from '../core/json-slice.ts'
+import { sliceElements, sliceProperty } from '../core/json-slice.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { JsonText } from '../schema/json-text.ts'
@@ -13,6 +13,11 @@ const inputs: Readonly<Record<string, Read>> = {
   async EventInput(request, maxBytes) {
     const { text, value } = await readJson(request, maxBytes)
     return withDataText(text, value, isPlainObject)
+  },
+  async EventBatch(request, maxBytes) {
+    const { text, value } = await readJson(request, maxBytes)
+    if (!Array.isArray(value)) return value
+    return sliceElements(text)!.map((each, i) => withDataText(each, value[i], isPlainObject)) // the text is an array
   },
   async TestInput(request, maxBytes) {
     const { text, value } = await readJson(request, maxBytes, { optional: true })

@@ -131,10 +131,51 @@ const statsReport = object(
   },
   ['groups'],
 )
+/** The body of an error. */
+const refusal: Properties = {
+  message: text('What is wrong.'),
+  error: {
+    ...object(
+      {
+        message: text('What was refused.'),
+        fields: {
+          type: 'object',
+          additionalProperties: true,
+          description: 'The first hundred reasons, each at its place in the body or under `@params`.',
+        },
+      },
+      ['fields'],
+    ),
+    description:
+      'The reasons, where a body or parameters were refused place by place. A further property `...` tells how many reasons are left out: `900 more`.',
+  },
+}
 
 export const answers: Properties = {
   Attempt: attempt,
   Explanation: explanation,
+  PublishAnswer: object(
+    {
+      event: { $ref: '#/components/schemas/Event' },
+      created: flag('True when the event was stored now; false when its `unique_id` was seen before.'),
+      error: {
+        ...object(
+          {
+            status: {
+              type: 'integer',
+              minimum: 400,
+              maximum: 599,
+              description: 'HTTP status that stands for the error.',
+            },
+            ...refusal,
+          },
+          ['error'],
+        ),
+        description: 'Why the event was refused. An entry has either `event` and `created`, or `error`.',
+      },
+    },
+    ['event', 'created', 'error'],
+  ),
   EndpointSecret: object({
     secret: text('The secret that signs deliveries, in clear: the newest.'),
     secrets: {
@@ -211,27 +252,7 @@ export const answers: Properties = {
   ),
   Version: object({ version: text('Version of Posthorn.'), message: text('A greeting.') }),
   Refusal: {
-    ...object(
-      {
-        message: text('What is wrong.'),
-        error: {
-          ...object(
-            {
-              message: text('What was refused.'),
-              fields: {
-                type: 'object',
-                additionalProperties: true,
-                description: 'The first hundred reasons, each at its place in the body or under `@params`.',
-              },
-            },
-            ['fields'],
-          ),
-          description:
-            'The reasons, where a body or parameters were refused place by place. A further property `...` tells how many reasons are left out: `900 more`.',
-        },
-      },
-      ['error'],
-    ),
+    ...object(refusal, ['error']),
     description: 'Why a request was not done.',
     examples: [
       { message: 'Not found' },

@@ -4,7 +4,7 @@ import type { GenericSchema } from 'valibot'
 import type { EventSchema } from '../schema/catalogue.ts'
 import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
-import { eventInput } from '../schema/event.ts'
+import { eventInput, mostOfBatch } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
 import { rotateInput } from '../schema/rotate-secret.ts'
 import { sourceInput } from '../schema/source.ts'
@@ -46,6 +46,13 @@ export function componentSchemas(): Properties {
       examples: [{ event_type: 'invoice.paid', data: { id: 'in_1', amount: 4200 } }],
     },
     Event: event(),
+    EventBatch: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/EventInput' },
+      maxItems: mostOfBatch,
+      description: 'Events to publish together.',
+      examples: [[{ event_type: 'invoice.paid', data: { id: 'in_1' } }]],
+    },
     EnsureWorkspaceInput: {
       ...inputSchema(ensureWorkspaceInput, texts.ensureTexts),
       examples: [{ id: 'acme', name: 'Acme' }],

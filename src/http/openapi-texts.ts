@@ -146,6 +146,8 @@ export const operationTexts: Texts = {
   'events.list': listText('events'),
   'events.create':
     'Stores the event and makes an attempt for each endpoint whose patterns match the type. Deliveries follow in the background. An event with a `unique_id` that was seen before is not stored: the answer is then 200 with the stored event.',
+  'events.createMany':
+    'Stores up to 500 events together. The answer has one entry for each event, in order: the event and whether it was stored now, or the error that this event alone would have got. An event that is refused refuses no other.',
   'events.get': 'Answers one event with its data.',
   'events.replay':
     'Makes one attempt for each delivery that the filter finds, up to `limit` of them. Where more are left, `next` of the report tells where the next call goes on.',

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { inAlphabeticalOrder } from '../core/webhookx.ts'
-import { PosthornError, statusOfCode } from '../errors.ts'
+import { type ErrorBody, PosthornError, statusOfCode } from '../errors.ts'
 
 const contentType = 'application/json; charset=utf-8'
 
@@ -30,6 +30,13 @@ export function errorResponse(
   const { body } = cause
   if (body.error === undefined || settings.compatible !== 'webhookx') return json(status, body)
   return json(status, { ...body, error: { ...body.error, fields: inAlphabeticalOrder(body.error.fields) } })
+}
+
+/** Status and body that tell a client of an error among other answers, as the response to it alone would. */
+export function refusalOf({ code, body }: PosthornError): { readonly status: number; readonly body: ErrorBody } {
+  const status = statusOfCode[code]
+  if (status === 500) return { status, body: { message: 'internal error' } }
+  return { status, body: status === 503 ? { message: 'service unavailable' } : body }
 }
 
 /** What a client sees of a failure that the log tells. */

@@ -30,6 +30,7 @@ export const summaries: Readonly<Record<OperationName, string>> = {
   'plugins.delete': 'Delete one of the plugins, known or not',
   'events.list': 'List events',
   'events.create': 'Publish an event; 200 with the stored one when its unique_id was seen before',
+  'events.createMany': 'Publish up to 500 events; one answer for each, in order',
   'events.replay': 'Send failed or canceled deliveries once more',
   'events.get': 'Retrieve an event',
   'events.retry': 'Send an event to an endpoint once more',

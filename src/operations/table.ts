@@ -61,6 +61,7 @@ const table = {
   },
   'events.list': { http: 'GET {P}/events', answers: { 200: 'Event' }, list: true, tenant: true },
   'events.create': { http: 'POST {P}/events', input: 'EventInput', answers: { 201: 'Event', 200: 'Event' } },
+  'events.createMany': { http: 'POST {P}/events/batch', input: 'EventBatch', answers: { 200: 'PublishAnswer[]' } },
   'events.replay': {
     http: 'POST {P}/events/replay',
     input: 'ReplayInput',

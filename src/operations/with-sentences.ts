@@ -6,6 +6,9 @@ const sentences = lazy(() => import('../core/sentence.ts'))
 
 type Call = (...args: never[]) => Promise<unknown>
 
+/** An answer for an entry of many: the error, or what was made. */
+type EntryAnswer = { readonly error?: PosthornError }
+
 /**
  * The same functions, whose errors say in a sentence what was asked, what is wrong and what to do. `body` of such an error
  * is what HTTP answers. Functions stand in groups, `{ endpoints: { create } }`, or
@@ -23,10 +26,26 @@ export function withSentences<Functions extends object>(functions: Functions): F
   return Object.fromEntries(Object.entries(functions).map(spoken)) as Functions // name by name
 }
 
+/** The errors among the answers, each with the sentence that `events.create` would have thrown. */
+async function entriesTold(
+  [workspace, inputs]: readonly unknown[],
+  answers: readonly EntryAnswer[],
+): Promise<readonly EntryAnswer[]> {
+  if (answers.every(({ error }) => error === undefined)) return answers
+  const { sentence, idsOf } = await sentences()
+  return answers.map((answer, i) => {
+    if (answer.error === undefined) return answer
+    const args = [workspace, (inputs as readonly unknown[])[i]] // as many as there are answers
+    const name = 'events.create'
+    return { error: answer.error.retold(sentence(name, args, answer.error), idsOf(name, args)) }
+  })
+}
+
 function told(operation: string, call: Call): Call {
   return async (...args) => {
     try {
-      return await call(...args)
+      const answer = await call(...args)
+      return operation === 'events.createMany' ? await entriesTold(args, answer as readonly EntryAnswer[]) : answer
     } catch (cause) {
       if (!(cause instanceof PosthornError)) throw cause
       const { sentence, idsOf } = await sentences()

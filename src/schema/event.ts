@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 
+import type { PosthornError } from '../errors.ts'
 import { isPlainObject, keywords, object, orNull, readOnly, text, textLength } from './fields.ts'
 import { id, type Millis, type Input } from './shared.ts'
 
@@ -55,6 +56,20 @@ export interface Event<Data = unknown> {
   readonly created_at: Millis
   readonly updated_at: Millis
 }
+
+/** What `events.create` answers: the event, and whether this call stored the event. */
+export type PublishedEvent<Data = unknown> = Event<Data> & {
+  /** False when the `unique_id` was seen before: then the event is the one that was stored. */
+  readonly created: boolean
+}
+
+/** The most events of one `events.createMany`. */
+export const mostOfBatch = 500
+
+/** What `events.createMany` answers for one event of its list. */
+export type PublishAnswer =
+  | { readonly event: Event; readonly created: boolean; readonly error?: undefined }
+  | { readonly error: PosthornError; readonly event?: undefined; readonly created?: undefined }
 
 /** An event as it is stored and sent: `data` is its text, byte for byte as received. */
 export type StoredEvent = Event<string>

@@ -1,20 +1,20 @@
 import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
 import { PosthornError } from '../errors.ts'
-import { eventInput, type EventInput } from '../schema/event.ts'
+import { eventInput, type EventInput, mostOfBatch, type StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Incoming, Ingest, Ingested } from './ingest.ts'
-import type { EventService } from './services.ts'
+import type { Created, EventService, StoredAnswer } from './services.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { defaultWorkspace, makeDefault } from './resolve-workspace.ts'
 
-/** Publishes an event that the host or an API client made. */
-export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
+/** Publishes events that the host or an API client made. */
+export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create' | 'createMany'> {
   const defaults = singleFlight(() => makeDefault(ctx))
 
   /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */
-  async function publish(workspaceId: string, incoming: Incoming): Promise<Ingested> {
+  async function store(workspaceId: string, incoming: Incoming): Promise<Ingested> {
     try {
       return await ingest.into(workspaceId, incoming)
     } catch (cause) {
@@ -25,15 +25,32 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
     }
   }
 
+  async function publish(workspaceId: string, input: EventInput): Promise<Created<StoredEvent>> {
+    const { id, event_type, unique_id } = parse(eventInput, shallow(input))
+    const data = dataText(input)
+    await ctx.catalogue.check(event_type, data)
+    const { kind, event } = await store(workspaceId, { id, event_type, data, unique_id })
+    return { row: event, created: kind === 'stored' }
+  }
+
   return {
-    async create(workspaceId, input) {
-      const { id, event_type, unique_id } = parse(eventInput, shallow(input))
-      const data = dataText(input)
-      await ctx.catalogue.check(event_type, data)
-      const { kind, event } = await publish(workspaceId, { id, event_type, data, unique_id })
-      return { row: event, created: kind === 'stored' }
+    create: publish,
+
+    async createMany(workspaceId, inputs) {
+      if (!Array.isArray(inputs) || inputs.length > mostOfBatch)
+        throw new PosthornError('validation', `value must be a list of at most ${mostOfBatch} events`)
+      // Entries that are added side by side go together to the storage.
+      return await Promise.all(
+        inputs.map((input: EventInput) => publish(workspaceId, input).catch((cause) => refused(ctx, cause))),
+      )
     },
   }
+}
+
+function refused({ log }: Context, cause: unknown): StoredAnswer {
+  if (cause instanceof PosthornError && cause.code !== 'internal') return { error: cause }
+  log.error('an event was not stored', { cause })
+  return { error: cause instanceof PosthornError ? cause : new PosthornError('internal', 'internal error', { cause }) }
 }
 
 /** The gate looks at the form of `data` alone, so a ready text need not be parsed for it. */

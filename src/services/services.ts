@@ -1,3 +1,4 @@
+import type { PosthornError } from '../errors.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import type { ConfigDocument, SyncReport } from '../schema/config.ts'
 import type { Endpoint, EndpointInput } from '../schema/endpoint.ts'
@@ -96,11 +97,16 @@ export interface Created<Row> {
   readonly created: boolean
 }
 
+/** What became of one event of many: the row, or why the event was refused. */
+export type StoredAnswer = Created<StoredEvent> | { readonly error: PosthornError }
+
 export interface EventService {
   list(workspace: string, query?: EventListInput): Promise<PageOf<StoredEvent>>
   get(workspace: string, id: string): Promise<StoredEvent>
   /** `created` is false when the `unique_id` was seen before: then `row` is the stored event. */
   create(workspace: string, input: EventInput): Promise<Created<StoredEvent>>
+  /** One answer for each event, in order. */
+  createMany(workspace: string, inputs: readonly EventInput[]): Promise<readonly StoredAnswer[]>
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   explain(workspace: string, id: string): Promise<readonly Explanation[]>
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
@@ -156,9 +162,11 @@ export interface SecretsService {
   /**
    * Seals everything with the key that seals now: values in clear, and those of other keys. It may run beside everything
    * else and in several processes. After a crash the next call goes on with what is left.
+   * @param options `signal` ends the call after the step under way; `onProgress` hears after each step, of 100 rows at most,
+   * what was done so far
    * @throws PosthornError validation without the option `secrets`
    */
-  reseal(options?: { signal?: AbortSignal }): Promise<ResealReport>
+  reseal(options?: { signal?: AbortSignal; onProgress?: (soFar: ResealReport) => void }): Promise<ResealReport>
   /** Counts the values by key. It reads the configuration of all workspaces. */
   status(): Promise<SecretsStatus>
 }

@@ -3,7 +3,7 @@ import { singleFlight } from '../runtime/single-flight.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** Storing an event tells whether the workspace still exists, so an id whose configuration is at hand needs no question. */
-const askedByStorage: ReadonlySet<string> = new Set(['events.create'])
+const askedByStorage: ReadonlySet<string> = new Set(['events.create', 'events.createMany'])
 
 /** Resolves the workspace that a function is called with. Calls that come side by side ask together. */
 export function workspaceIds(ctx: Context): (idOrName: string, operation: string) => Promise<string> {

@@ -76,13 +76,20 @@ export async function openPosthorn(
     deliver = {},
     settled = () => {},
     counts = true,
-  }: { deliver?: DeliverOptions; settled?: (count: number) => void; counts?: boolean } = {},
+    secrets,
+  }: {
+    deliver?: DeliverOptions
+    settled?: (count: number) => void
+    counts?: boolean
+    secrets?: NonNullable<Options['secrets']>
+  } = {},
 ): Promise<Opened> {
   const { options, close } = await openStorage(engine, place)
   const posthorn = createPosthorn({
     ...options,
     storage: watched(counts ? options.storage : uncounted(options.storage), settled),
     deliver: { allow: ['127.0.0.1'], ...deliver },
+    ...(secrets && { secrets }),
   })
   return { posthorn, close }
 }

@@ -1,12 +1,11 @@
 import { execFileSync, spawnSync } from 'node:child_process'
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { join } from 'node:path'
 
 import { afterAll, beforeAll, describe, expect, inject, onTestFinished, test } from 'vitest'
 
-import manifest from '../../package.json' with { type: 'json' }
-import { suiteDatabase } from '../support/cli.ts'
+import { commands, suiteDatabase } from '../support/cli.ts'
 import { type ContainerFiles, instructionsOf, user, wrongFiles } from '../support/container.ts'
 import { freePort } from '../support/postgres.ts'
 import { program } from '../support/program.ts'
@@ -54,25 +53,28 @@ describe.skipIf(inject('postgresUrl') === null)('the image, without a container 
   const { url } = suiteDatabase()
   let app: string
 
-  /** What the first stage makes: the packed package beside its dependencies, which are those of this project. */
+  const lines = instructionsOf(files.Dockerfile)
+
+  /** The first stage: its RUN beside the packed package, and of that the second stage takes `node_modules` alone. */
   beforeAll(() => {
     app = mkdtempSync(join(tmpdir(), 'posthorn-image-'))
     chmodSync(app, 0o755)
-    const npm = execFileSync('npm', ['pack', '--json', '--pack-destination', app], { encoding: 'utf8', stdio: 'pipe' })
+    const stage = join(app, 'install')
+    mkdirSync(stage)
+    const npm = execFileSync('npm', ['pack', '--json', '--pack-destination', stage], {
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
     const [{ filename }] = JSON.parse(npm) as [{ filename: string }]
-    const home = join(app, 'node_modules', manifest.name)
-    mkdirSync(home, { recursive: true })
-    execFileSync('tar', ['-xzf', join(app, filename), '-C', home, '--strip-components=1', '--no-same-owner'])
-    const peers = ['pg', '@redis/client', 're2js', 'quickjs-emscripten-core', '@jitl/quickjs-wasmfile-release-sync']
-    for (const name of [...Object.keys(manifest.dependencies), ...peers]) {
-      const place = join(app, 'node_modules', name)
-      mkdirSync(dirname(place), { recursive: true })
-      symlinkSync(resolve('node_modules', name), place)
-    }
-  }, 120_000)
+    renameSync(join(stage, filename), join(stage, 'posthorn.tgz'))
+    const { value } = lines.find(({ name }) => name === 'RUN')!
+    const env = { ...process.env, npm_config_prefer_offline: 'true', npm_config_umask: '0022' }
+    execFileSync('sh', ['-ec', value], { cwd: stage, env, stdio: 'pipe' })
+    renameSync(join(stage, 'node_modules'), join(app, 'node_modules'))
+    rmSync(stage, { recursive: true })
+  }, 180_000)
   afterAll(() => rmSync(app, { recursive: true, force: true }))
 
-  const lines = instructionsOf(files.Dockerfile)
   const last = (name: string) => lines.findLast((line) => line.name === name)!.value
   const words = (text: string) => JSON.parse(text.slice(text.indexOf('['))) as string[]
   const own = lines.filter(({ name }) => name === 'ENV').map(({ value }) => value)
@@ -124,6 +126,17 @@ describe.skipIf(inject('postgresUrl') === null)('the image, without a container 
       await expect(container(health, env).ended()).rejects.toThrow('does not answer')
     },
   )
+
+  test('has every command for npx, and commands that work with its engine', slow, async () => {
+    const npx = (...args: string[]) =>
+      program('npx', ['--offline', 'posthorn', ...args], {
+        cwd: app,
+        env: { DATABASE_URL: url, REDIS_URL: '' },
+      }).ended()
+    for (const each of commands) expect(await npx(...each.split(' '), '--help')).toContain(`posthorn ${each}`)
+    expect(await npx('migrate', '--json')).toContain('"pending":false')
+    expect(await npx('secrets', 'status', '--json')).toContain('"keys":[]')
+  })
 
   test('does not listen without a token', slow, async () => {
     const serving = container([...words(last('ENTRYPOINT')), 'serve'], { DATABASE_URL: url })

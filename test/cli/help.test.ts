@@ -1,23 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { posthorn } from '../support/cli.ts'
-
-const commands = [
-  'dev',
-  'serve',
-  'migrate',
-  'sync',
-  'dump',
-  'status',
-  'doctor',
-  'events send',
-  'events tail',
-  'deliveries tail',
-  'deliveries retry',
-  'replay',
-  'listen',
-  'verify',
-]
+import { commands, posthorn } from '../support/cli.ts'
 
 describe('help', () => {
   test('lists every command', async () => {
@@ -48,6 +31,8 @@ describe('a command that is called wrongly exits with 2', () => {
     [['replay', '--since', 'yesterday']],
     [['deliveries', 'retry']],
     [['verify']],
+    [['secrets', 'reseal']],
+    [['secrets', 'status']],
     [['dump', '--url', 'localhost:9601']],
     [['serve', '--config', '/nowhere/posthorn.config.js']],
   ])('%j', async (args) => {

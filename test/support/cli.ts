@@ -11,6 +11,26 @@ import { describeRedis, freshNamespace, sharedRedis } from './redis.ts'
 
 const entry = resolve('dist/cli/index.js')
 
+/** Every command, as it is called. */
+export const commands = [
+  'dev',
+  'serve',
+  'migrate',
+  'sync',
+  'dump',
+  'status',
+  'doctor',
+  'events send',
+  'events tail',
+  'deliveries tail',
+  'deliveries retry',
+  'replay',
+  'listen',
+  'verify',
+  'secrets status',
+  'secrets reseal',
+]
+
 /** What is set where tests run must not reach a command. */
 const clean = { DATABASE_URL: '', REDIS_URL: '', ADMIN_TOKEN: '', POSTHORN_URL: '', POSTHORN_TOKEN: '', NO_COLOR: '' }
 type Env = Readonly<Record<string, string>>

@@ -41,6 +41,7 @@ export function program(
     tell()
   })
   child.once('close', (code) => {
+    process.off('exit', kill)
     over ??= { code }
     tell()
   })

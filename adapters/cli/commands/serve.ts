@@ -60,7 +60,7 @@ export function allOf(problems: readonly string[]): string {
 }
 
 /** A package that is missing is told as what to install. */
-function explained(error: unknown): unknown {
+export function explained(error: unknown): unknown {
   const text = error instanceof Error ? error.message : ''
   if (text.startsWith('createPosthorn: ')) return new UsageError(text.replace('createPosthorn: ', ''))
   return /needs (the package|a client)/.test(text) ? new Failure(text.replace(/^open\w+ /, 'the server ')) : error

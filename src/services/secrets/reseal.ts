@@ -33,16 +33,19 @@ export function resealService(ctx: Context): SecretsService {
       return { seals_with: secrets.vault?.keyId ?? null, keys: keys.toSorted((a, b) => (a.id < b.id ? -1 : 1)), clear }
     },
 
-    async reseal({ signal } = {}) {
+    async reseal({ signal, onProgress } = {}) {
       const { vault } = await sealedRowsOf(ctx.secrets)
       if (vault === null) throw new PosthornError('validation', 'nothing is sealed without the option secrets')
       const report = { workspaces: 0, resealed: 0, left: 0 }
       const problems = new Set<string>()
       for await (const id of allWorkspaces(ctx)) {
         if (signal?.aborted === true) break
-        const done = await resealWorkspace(ctx, id, vault.keyId, signal)
         report.workspaces++
-        report.resealed += done.resealed
+        const onStep = (values: number): void => {
+          report.resealed += values
+          onProgress?.({ ...report, problems: [...problems] })
+        }
+        const done = await resealWorkspace(ctx, id, vault.keyId, onStep, signal)
         report.left += done.left
         for (const problem of done.problems)
           if (problems.size < mostProblems) problems.add(`workspace ${id}: ${problem}`)
@@ -60,15 +63,19 @@ function placesOfAll(secrets: SealedRows, { endpoints, plugins }: Configuration)
 }
 
 interface Done {
-  readonly resealed: number
   readonly left: number
   readonly problems: ReadonlySet<string>
 }
 
 /** Goes through a workspace in steps. Rows that cannot be opened are passed over. */
-async function resealWorkspace(ctx: Context, id: string, keyId: string, signal?: AbortSignal): Promise<Done> {
+async function resealWorkspace(
+  ctx: Context,
+  id: string,
+  keyId: string,
+  onStep: (values: number) => void,
+  signal?: AbortSignal,
+): Promise<Done> {
   const passed: Passed = { rows: new Map(), problems: new Set() }
-  let resealed = 0
   for (;;) {
     const step = await withWriteLock<number>(ctx.storage, id, () => resealStep(ctx, id, keyId, passed)).catch(
       (cause: unknown) => {
@@ -78,11 +85,11 @@ async function resealWorkspace(ctx: Context, id: string, keyId: string, signal?:
         return 0
       },
     )
-    resealed += step
+    if (step > 0) onStep(step)
     if (step === 0 || signal?.aborted === true) break
   }
   const left = [...passed.rows.values()].reduce((sum, count) => sum + count, 0)
-  return { resealed, left, problems: passed.problems }
+  return { left, problems: passed.problems }
 }
 
 /** Rows that could not be opened, with how many values each has, and why. */

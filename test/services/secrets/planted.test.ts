@@ -1,5 +1,14 @@
 import { inspect } from 'node:util'
 
+import { context, metrics, trace } from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import {
+  AggregationTemporality,
+  InMemoryMetricExporter,
+  MeterProvider,
+  PeriodicExportingMetricReader,
+} from '@opentelemetry/sdk-metrics'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import pg from 'pg'
 import * as v from 'valibot'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
@@ -8,10 +17,20 @@ import { memory } from '../../../adapters/memory/index.ts'
 import { redis } from '../../../adapters/redis/index.ts'
 import { definePlugin } from '../../../src/contracts/plugin.ts'
 import type { Storage } from '../../../src/contracts/storage.ts'
+import { openTelemetry } from '../../../src/otel.ts'
 import { createTestPosthorn } from '../../../src/testing/test-posthorn.ts'
 import { clients as postgresClients, schemasOf } from '../../support/postgres.ts'
 import { clients as redisClients, describeRedis, freshNamespace, sharedRedis } from '../../support/redis.ts'
 import { keyNamed } from './keys.ts'
+
+const spans = new InMemorySpanExporter()
+const measured = new InMemoryMetricExporter(AggregationTemporality.DELTA)
+const reader = new PeriodicExportingMetricReader({ exporter: measured, exportIntervalMillis: 3_600_000 })
+const meters = new MeterProvider({ readers: [reader] })
+context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
+trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(spans)] }))
+metrics.setGlobalMeterProvider(meters)
+afterAll(() => meters.shutdown())
 
 const bytes = (byte: number, length = 32) => Buffer.alloc(length, byte).toString('base64')
 const signed = ['github', 'gitlab', 'shopify', 'slack', 'stripe', 'zendesk'] as const
@@ -59,7 +78,11 @@ async function wholeOutput(storage: Storage): Promise<string> {
   const say = (...parts: unknown[]) =>
     void output.push(...parts.map((part) => (typeof part === 'string' ? part : inspect(part, { depth: 20 }))))
   const logger = { debug: say, info: say, warn: say, error: say }
-  const posthorn = createTestPosthorn({ storage, logger, plugins: [custom], secrets: { keys: [keyNamed('2026-11')] } })
+  spans.reset()
+  measured.reset()
+  const telemetry = await openTelemetry()
+  const keys = [keyNamed('2026-11')]
+  const posthorn = createTestPosthorn({ storage, logger, telemetry, plugins: [custom], secrets: { keys } })
   for (const name of ['event', 'attempt', 'exhausted'] as const) posthorn.on(name, say)
   const ask = async (method: string, path: string, body?: unknown) => {
     const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) }
@@ -134,6 +157,13 @@ async function wholeOutput(storage: Storage): Promise<string> {
   }
   say(await posthorn.secrets.status(), await posthorn.secrets.reseal())
   expect((await posthorn.secrets.status()).clear).toBe(0)
+  await reader.forceFlush()
+  const told = spans
+    .getFinishedSpans()
+    .map(({ name, attributes, events, status }) => ({ name, attributes, events, status }))
+  expect(told.length).toBeGreaterThan(3)
+  expect(measured.getMetrics()).not.toEqual([])
+  say(JSON.stringify(told), JSON.stringify(measured.getMetrics()))
   return output.join('\n')
 }
 

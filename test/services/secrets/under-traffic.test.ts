@@ -30,9 +30,10 @@ test('a receiver that switches at any moment of the overlap rejects none of 1,00
   const config = { secrets: [whsec] }
   await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: 'shop', config })
   const publish = async (count: number) => {
-    for (let i = 0; i < count; i++) {
-      await posthorn.events.create('default', { event_type: 'order.paid', data: { i } })
-      await posthorn.advance(60)
+    for (let i = 0; i < count; i += 10) {
+      const events = Array.from({ length: 10 }, (_, n) => ({ event_type: 'order.paid', data: { i: i + n } }))
+      await posthorn.events.createMany('default', events)
+      await posthorn.advance(600)
     }
   }
   await publish(200)
