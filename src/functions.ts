@@ -1,9 +1,11 @@
 import { withSentences } from './core/with-sentences.ts'
+import { isChange, subjectOf } from './operations/changes.ts'
 import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import type { Event, StoredEvent } from './schema/event.ts'
 import type { Created, Services } from './services/services.ts'
+import type { Changed } from './services/tell-change.ts'
 import type { ServiceFunctions } from './surface.ts'
 
 /** Wraps each function, to refuse calls for instance. */
@@ -11,12 +13,19 @@ export type Guard = <Args extends readonly unknown[], Answer>(
   call: (...args: Args) => Promise<Answer>,
 ) => (...args: Args) => Promise<Answer>
 
+/** Tells of a call that changed or revealed something. */
+export type Tell = (change: Omit<Changed, 'actor'>) => Promise<void>
+
 /** The functions of `createPosthorn`: those of the table, with the parsed `data` of events. */
-export function serviceFunctions(services: Services, guard: Guard = (call) => call): ServiceFunctions {
+export function serviceFunctions(services: Services, tell: Tell, guard: Guard = (call) => call): ServiceFunctions {
   const functions = functionsOf((name, operation) => {
     const call = functionOf(services, name)
     const show = shownBy(operation)
-    return guard(async (...args) => show(await call(...args)))
+    return guard(async (...args) => {
+      const answer = await call(...args)
+      if (isChange(operation, args, answer)) await tell({ operation: name, ...subjectOf(operation, args, answer) })
+      return show(answer)
+    })
   })
   const spoken = withSentences({
     ...functions,

@@ -16,7 +16,7 @@ import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from './handler.ts'
 import { takeIn } from './intake.ts'
-import { errorResponse, internalError, json } from './respond.ts'
+import { errorResponse, internalError, json, secondsOf } from './respond.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 408, 413, 429, 500, 503])
@@ -71,7 +71,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
     if (grant === null) return await accept(request, url, found)
     const headers = limitHeaders(found.source, grant)
     if (grant.granted === 0) {
-      const retryAfter = String(Math.max(1, Math.ceil(grant.retryAfterMs / 1000)))
+      const retryAfter = secondsOf(grant.retryAfterMs)
       return failed(json(429, { message: 'rate limit exceeded' }, { ...headers, 'retry-after': retryAfter }))
     }
     const response = await accept(request, url, found).catch((cause: unknown) => failed(errorResponse(ctx, cause)))
@@ -136,6 +136,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
       if (passed instanceof Response) return passed
       const incoming = eventOf(passed.body)
       await ctx.catalogue.check(incoming.event_type, incoming.data)
+      if (tries === 0) await ingest.admit(found.configuration.workspace)
       if (found.source.async) return await putAside(incoming, found)
       const stored = await ingest.under(found.configuration, incoming)
       if (stored !== 'stale') return accepted(found.source, eventIdNames, stored.event.id)

@@ -1,3 +1,4 @@
+import { isChange, subjectOf } from '../operations/changes.ts'
 import { type Call as Function, functionOf, optionName } from '../operations/functions-of.ts'
 import type { Method, Operation, OperationName } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
@@ -20,6 +21,8 @@ export interface Call {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly maxBodyBytes: number
+  /** Tells of a call that changed or revealed something. */
+  tell(change: { operation: string; workspace: string | null; id: string | null }): Promise<void>
   /** What the host says of the API. */
   readonly about: About
 }
@@ -75,7 +78,10 @@ function routeOf(name: OperationName, operation: Operation): Route {
       const place = [...(scoped ? [call.workspace] : []), ...(path.includes('{id}') ? [call.params['id']] : [])]
       // The error of an unknown id comes before any error of the body.
       if (path.includes('{id}') && operation.input) await functionOf(call.services, getOf(name))(...place)
-      return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)
+      const args = [...place, ...(await readArguments(call, name, operation))]
+      const answer = await useCase(...args)
+      if (isChange(operation, args, answer)) await call.tell({ operation: name, ...subjectOf(operation, args, answer) })
+      return await answerOf(operation, answer, call)
     },
   }
 }

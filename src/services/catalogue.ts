@@ -1,10 +1,10 @@
 import { invalid } from '../errors.ts'
-import type { EventCatalogue } from '../schema/catalogue.ts'
+import type { EventCatalogue, EventEntry, EventSchema } from '../schema/catalogue.ts'
 import { reasonsAt } from '../schema/parse.ts'
 
 /** The event types that the host declares. */
 export interface Catalogue {
-  readonly schemas: EventCatalogue
+  readonly entries: Readonly<Record<string, EventEntry>>
   /**
    * Lets an event pass whose data, given as JSON text, its schema takes; one of an undeclared type unless the catalogue is strict.
    * @throws PosthornError `validation`
@@ -12,11 +12,12 @@ export interface Catalogue {
   check(eventType: string, data: string): Promise<void>
 }
 
-export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
+export function catalogue(given: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
+  const entries = Object.fromEntries(Object.entries(given).map(([type, entry]) => [type, entryOf(entry)]))
   return {
-    schemas,
+    entries,
     async check(eventType, data) {
-      const schema = Object.hasOwn(schemas, eventType) ? schemas[eventType] : undefined
+      const schema = Object.hasOwn(entries, eventType) ? entries[eventType]?.schema : undefined
       if (schema === undefined) {
         if (strict) throw invalid({ event_type: `unknown event type '${eventType}'` })
         return
@@ -30,4 +31,8 @@ export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict
       throw reasonsAt(placed)
     },
   }
+}
+
+function entryOf(given: EventSchema | EventEntry): EventEntry {
+  return '~standard' in given ? { schema: given } : given
 }

@@ -20,6 +20,7 @@ function earlyServices(ctx: Context, ingest: Ingest) {
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
     config: {},
+    eventTypes: {},
   }
 }
 

@@ -6,6 +6,8 @@ import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
+import type { Workspace } from '../schema/workspace.ts'
+import { admission, type Admit, tooManyEvents } from './admission.ts'
 import { traced } from './traced.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { taken } from './taken.ts'
@@ -35,6 +37,10 @@ export interface Ingest {
     incoming: Incoming,
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
   ): Promise<Ingested>
+  /** Lets one event of a workspace pass. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
+  admit(workspace: Workspace): Promise<void>
+  /** The same for many, which are refused from the first one that may not pass. */
+  readonly admitted: Admit
   idle(): Promise<void>
   /** Rejects with `unavailable` what waits for the storage. */
   giveUp(): void
@@ -158,7 +164,15 @@ export function ingestService(ctx: Context): Ingest {
     throw new PosthornError('unavailable', 'the configuration changes too fast to match the event')
   }
 
+  const admitted = admission(ctx)
+
   return {
+    admitted,
+    async admit(workspace) {
+      if (workspace.limits.events_per_second === null) return
+      const { granted, retryAfterMs } = await admitted(workspace, 1)
+      if (granted === 0) throw tooManyEvents(retryAfterMs)
+    },
     under: (configuration, incoming) => store(configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,

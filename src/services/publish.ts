@@ -18,8 +18,9 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
       const data = dataText(input)
       await ctx.catalogue.check(event_type, data)
       // An id whose configuration is at hand needs no question: storing the event tells whether it is still that workspace.
-      const workspaceId = ctx.configuration.held(workspace)?.workspace.id ?? (await workspaces.ask(workspace)).id
-      const { kind, event } = await ingest.into(workspaceId, { id, event_type, data, unique_id })
+      const found = ctx.configuration.held(workspace)?.workspace ?? (await workspaces.ask(workspace))
+      await ingest.admit(found)
+      const { kind, event } = await ingest.into(found.id, { id, event_type, data, unique_id })
       return { row: event, created: kind === 'stored' }
     },
   }

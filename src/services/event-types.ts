@@ -1,0 +1,25 @@
+import type { Context } from '../context.ts'
+import { dataSchema } from '../core/data-schema.ts'
+import type { EventTypeService } from './services.ts'
+import { resolveWorkspace } from './resolve-workspace.ts'
+
+/** Tells the catalogue of the host. */
+export function eventTypeService(ctx: Context): EventTypeService {
+  return {
+    async list(workspace, { hidden: withHidden = false } = {}) {
+      await resolveWorkspace(ctx, workspace)
+      const entries = Object.entries(ctx.catalogue.entries).filter(([, { hidden = false }]) => withHidden || !hidden)
+      return entries.map(
+        ([event_type, { schema, description, group, deprecated = false, hidden = false, example }]) => ({
+          event_type,
+          description: description ?? null,
+          group: group ?? null,
+          deprecated,
+          hidden,
+          example: example ?? null,
+          schema: dataSchema(schema),
+        }),
+      )
+    },
+  }
+}
