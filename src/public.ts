@@ -7,7 +7,7 @@ export {
   isRetryable,
   PosthornError,
 } from './errors.ts'
-export { backoff } from './core/backoff.ts'
+export { backoff, type BackoffOptions } from './core/backoff.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type {
   Awaitable,

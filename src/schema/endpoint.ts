@@ -103,8 +103,7 @@ export const retry = object({
 })
 
 /** Why an endpoint is off: by hand, after 410 Gone, by the circuit breaker, or since it failed for days. */
-export const disabledReasons = ['manual', 'gone', 'breaker', 'failing'] as const
-export type DisabledReason = (typeof disabledReasons)[number]
+export type DisabledReason = 'manual' | 'gone' | 'breaker' | 'failing'
 
 /**
  * A request that is missing or null is read as `{}`, so that the refusal names the url. To whoever writes an endpoint it is

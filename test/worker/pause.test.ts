@@ -63,6 +63,36 @@ onEveryEngine((fresh) => {
     expect(sentTo(url)).toEqual([0, 0])
   })
 
+  test('what was held back takes no more than the slots of one endpoint, so that fresh ones of others go at once', async () => {
+    const posthorn = createTestPosthorn({
+      logger: silent,
+      storage: await fresh(),
+      deliver: { concurrency: 16, perEndpoint: 2 },
+    })
+    for (const [id, to] of [
+      ['shop', url],
+      ['other', other],
+    ] as const) {
+      await posthorn.endpoints.create('default', { id, request: { url: to }, events: [`${id}.*`] })
+    }
+    const publish = (event_type: string, count: number) =>
+      Promise.all(
+        Array.from({ length: count }, (_, n) => posthorn.events.create('default', { event_type, data: { n } })),
+      )
+    await publish('other.warm', 1) // an endpoint that answered before
+    await posthorn.endpoints.patch('default', 'shop', { paused: true })
+    await publish('shop.held', 120)
+    await posthorn.drain()
+    await posthorn.endpoints.patch('default', 'shop', { paused: false })
+    const before = posthorn.deliveries.length
+    await publish('other.fresh', 20)
+    await posthorn.drain()
+    const sent = posthorn.deliveries.slice(before).map((each) => each.url)
+    expect(sent.filter((each) => each === url)).toHaveLength(120)
+    // Two by two: by the time of the last fresh one about as many old ones were sent.
+    expect(sent.lastIndexOf(other)).toBeLessThan(60)
+  })
+
   test('turning a paused endpoint off cancels what waits, at once', async () => {
     const { posthorn, publish, sentTo, pause } = await started()
     await pause(true)
