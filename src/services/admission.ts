@@ -1,6 +1,5 @@
 import type { Context } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
-import { PosthornError } from '../errors.ts'
 import type { Workspace } from '../schema/workspace.ts'
 
 const lookAgainMs = 1000
@@ -54,9 +53,4 @@ export function admission(ctx: Context): Admit {
       retryAfterMs: (second ?? first).retryAfterMs,
     }
   }
-}
-
-/** The refusal of an event beyond the rate of its workspace. */
-export function tooManyEvents(retryAfterMs: number): PosthornError {
-  return new PosthornError('rate_limited', 'rate limit exceeded', { retryAfterMs })
 }

@@ -7,9 +7,10 @@ import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Workspace } from '../schema/workspace.ts'
-import { admission, type Admit, tooManyEvents } from './admission.ts'
+import type { Admit } from './admission.ts'
 import { traced } from './traced.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -164,14 +165,20 @@ export function ingestService(ctx: Context): Ingest {
     throw new PosthornError('unavailable', 'the configuration changes too fast to match the event')
   }
 
-  const admitted = admission(ctx)
+  const limited = lazy(async () => (await import('./admission.ts')).admission(ctx)) // few workspaces have a limit
+  const admitted: Admit = async (workspace, want) => {
+    if (workspace.limits.events_per_second === null) return { granted: want, retryAfterMs: 0 }
+    return await (
+      await limited()
+    )(workspace, want)
+  }
 
   return {
     admitted,
     async admit(workspace) {
       if (workspace.limits.events_per_second === null) return
       const { granted, retryAfterMs } = await admitted(workspace, 1)
-      if (granted === 0) throw tooManyEvents(retryAfterMs)
+      if (granted === 0) throw new PosthornError('rate_limited', 'rate limit exceeded', { retryAfterMs })
     },
     under: (configuration, incoming) => store(configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
