@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { failing } from '../core/breaker.ts'
+import { disabledEndpoint } from '../core/endpoint-row.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 
 const mostTries = 5
@@ -22,23 +23,24 @@ export async function tripCircuitBreakers(
   }
 
   /** False when it is off or gone already, fails no more, or somebody keeps writing it. */
-  async function disable(workspaceId: string, endpointId: string): Promise<boolean> {
+  async function disable(workspaceId: string, endpointId: string, detail: string): Promise<boolean> {
     for (let tries = 0; tries < mostTries; tries++) {
       const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
       if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) return false
-      const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
+      const row = disabledEndpoint(stored.row, ctx.clock.now(), 'breaker', detail)
       const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
       if (answer !== 'conflict') return answer === 'written'
     }
     return false
   }
 
-  for (const { workspaceId, endpointId } of failing(await ctx.storage.attempts.tallies(since), rule)) {
-    if (!(await disable(workspaceId, endpointId))) continue
+  for (const { workspaceId, endpointId, total, failed } of failing(await ctx.storage.attempts.tallies(since), rule)) {
+    const detail = `${failed} of ${total} attempts within ${rule.windowSeconds} seconds failed.`
+    if (!(await disable(workspaceId, endpointId, detail))) continue
     ctx.log.info(`an endpoint was disabled: at least ${rule.failurePercent} % of its attempts failed`, {
       workspace_id: workspaceId,
       endpoint_id: endpointId,
     })
-    ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
+    ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'breaker' })
   }
 }

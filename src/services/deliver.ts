@@ -66,6 +66,12 @@ function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null,
   const { workspaceId, attempt } = loaded.delivery
   const { endpoint } = loaded
   const tally = ctx.settings.breaker !== undefined
-  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, tally }
+  const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
+  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, tally, random }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
+}
+
+/** From 0 to below 1. */
+function randomShare({ platform }: Context): number {
+  return platform.randomBytes(4).reduce((sum, byte) => (sum + byte) / 256, 0)
 }

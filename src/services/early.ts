@@ -18,6 +18,7 @@ export function earlyServices(ctx: Context, ingest: Ingest) {
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
     config: {},
+    eventTypes: {},
   }
 }
 

@@ -43,6 +43,7 @@ const queue = {
   complete: true,
   pause: true,
   stats: true,
+  resume: true,
   pausedUntil: true,
   nextDueAt: true,
   onAdded: true,

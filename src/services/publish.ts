@@ -1,13 +1,12 @@
 import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
-import { PosthornError } from '../errors.ts'
 import { eventInput, type EventInput } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Incoming, Ingest, Ingested } from './ingest.ts'
 import type { EventService } from './services.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { defaultWorkspace, makeDefault } from './resolve-workspace.ts'
+import { defaultWorkspace, makeDefault, unknownWorkspace } from './resolve-workspace.ts'
 
 /** Publishes an event that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
@@ -15,14 +14,15 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
 
   /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */
   async function publish(workspaceId: string, incoming: Incoming): Promise<Ingested> {
-    try {
-      return await ingest.into(workspaceId, incoming)
-    } catch (cause) {
-      const isUnwritten = cause instanceof PosthornError && cause.code === 'unknown_workspace'
-      if (workspaceId !== defaultWorkspace || !isUnwritten) throw cause
+    let configuration = await ctx.configuration.get(workspaceId)
+    if (configuration === null && workspaceId === defaultWorkspace) {
       await defaults.ask(workspaceId)
-      return await ingest.into(workspaceId, incoming)
+      configuration = await ctx.configuration.get(workspaceId)
     }
+    if (configuration === null) throw unknownWorkspace(workspaceId)
+    await ingest.admit(configuration.workspace)
+    const stored = await ingest.under(configuration, incoming)
+    return stored === 'stale' ? await ingest.into(workspaceId, incoming) : stored
   }
 
   return {

@@ -3,6 +3,7 @@ import { lazy } from '../runtime/lazy.ts'
 
 export const minuteMs = 60_000
 const dayMs = 24 * 60 * minuteMs
+const hourMs = 60 * minuteMs
 const batchSize = 1000
 
 /** A part of the minute's work. Of several processes the first does it. */
@@ -17,25 +18,39 @@ export interface Upkeep {
   readonly tasks: readonly Task[]
   /** Does all tasks, in order. */
   minute(): Promise<void>
-  /** Whether retention or a breaker is configured, or a signing secret ends: then each minute has work without deliveries. */
+  /** Whether retention or a breaker is configured, of a workspace too, or a signing secret ends: then each minute has work without deliveries. */
   readonly isNeeded: boolean
 }
 
 export function upkeep(ctx: Context): Upkeep {
-  const { retention, breaker } = ctx.settings
+  const { retention, breaker, deliver } = ctx.settings
+  const { disableAfterDays } = deliver
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = { complaint: 'the storage did not tell its time', run: () => ctx.clock.ready() }
   const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
-  const tasks = [asking, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
+  const failing: Task = { complaint: 'endpoints that fail for days could not be looked for', run: () => disable(ctx) }
+  const limiting: Task = {
+    complaint: 'old rows of workspaces with a limit could not be purged',
+    run: (signal) => purgeLimited(ctx, signal),
+  }
+  const tasks = [
+    asking,
+    ...(breaker === undefined ? [] : [breaking]),
+    ...(disableAfterDays === undefined ? [] : [failing]),
+    expiring,
+    purging,
+    limiting,
+  ]
 
   return {
     tasks,
     get isNeeded() {
       const purges = retention.eventsDays !== undefined || retention.attemptsDays !== undefined
-      return (
-        breaker !== undefined || purges || [...ctx.configuration.all()].some(({ nextExpiry }) => nextExpiry < Infinity)
+      if (breaker !== undefined || disableAfterDays !== undefined || purges) return true
+      return [...ctx.configuration.all()].some(
+        ({ nextExpiry, workspace }) => nextExpiry < Infinity || workspace.limits.retention_days !== null,
       )
     },
     async minute() {
@@ -57,6 +72,25 @@ async function breakCircuits(ctx: Context): Promise<void> {
   await tripCircuitBreakers(ctx, breaker, now)
 }
 
+/** Looks at the endpoints of all workspaces, once an hour. */
+async function disable(ctx: Context): Promise<void> {
+  const { disableAfterDays } = ctx.settings.deliver
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (disableAfterDays === undefined || !(await ctx.storage.turn('failing-endpoints', hourMs, now))) return
+  const { disableFailing } = await import('../services/failing-endpoints.ts')
+  await disableFailing(ctx, disableAfterDays, now, hourMs)
+}
+
+/** Purges what workspaces with a retention of their own may no longer have, once an hour. */
+async function purgeLimited(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (!(await ctx.storage.turn('workspace-retention', hourMs, now))) return
+  const { purgeWorkspaces } = await import('../services/workspace-retention.ts') // few workspaces have a retention
+  await purgeWorkspaces(ctx, now, signal)
+}
+
 /**
  * Each minute those of the configurations at hand, each hour those of all workspaces: one that nobody delivers for may be
  * at hand nowhere. Until then the secret only stands there: nothing signs with it.
@@ -65,7 +99,7 @@ async function removeEnded(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   const ended = [...ctx.configuration.all()].filter(({ nextExpiry }) => nextExpiry <= now)
-  const isHour = await ctx.storage.turn('expired-secrets', 60 * minuteMs, now)
+  const isHour = await ctx.storage.turn('expired-secrets', hourMs, now)
   if (!isHour && ended.length === 0) return
   const { removeExpired } = await expiredSecrets()
   await removeExpired(ctx, isHour ? undefined : ended.map(({ workspace }) => workspace.id))
