@@ -54,7 +54,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
       throw new PosthornError('unavailable', 'the administrative API does not answer', { cause })
     }
     if (answer.ok) return { status: answer.status, text }
-    throw refusal(answer.status, text)
+    throw refusal(answer.status, text, answer.headers?.get('retry-after') ?? null)
   }
 
   /** Asks for an operation with the arguments of its function. */
@@ -104,7 +104,9 @@ interface EntryAnswer {
 }
 
 function withError(answer: EntryAnswer): object {
-  return answer.error === undefined ? answer : { error: refusal(answer.error.status, JSON.stringify(answer.error)) }
+  return answer.error === undefined
+    ? answer
+    : { error: refusal(answer.error.status, JSON.stringify(answer.error), null) }
 }
 
 /** A page whose addresses of the pages beside it are cursors, as the functions in the process answer them. */
@@ -133,6 +135,7 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   403: 'forbidden',
   404: 'not_found',
   413: 'too_large',
+  429: 'rate_limited',
   502: 'unavailable',
   503: 'unavailable',
   504: 'unavailable',
@@ -151,7 +154,7 @@ interface ErrorBody {
   readonly error?: { readonly message?: unknown; readonly fields?: FieldErrors; readonly '...'?: unknown }
 }
 
-function refusal(status: number, text: string): PosthornError {
+function refusal(status: number, text: string, retryAfter: string | null): PosthornError {
   const { message, error } = errorBody(text)
   if (error?.fields !== undefined) {
     const more = Number.parseInt(String(error['...']), 10)
@@ -162,7 +165,8 @@ function refusal(status: number, text: string): PosthornError {
   }
   const sentence = typeof message === 'string' ? message : `the administrative API answered ${status}`
   const special = status === 400 ? beginnings.find(([beginning]) => sentence.startsWith(beginning)) : undefined
-  return new PosthornError(special?.[1] ?? codes[status] ?? 'internal', sentence)
+  const retryAfterMs = status === 429 && retryAfter !== null ? Number(retryAfter) * 1000 : undefined
+  return new PosthornError(special?.[1] ?? codes[status] ?? 'internal', sentence, { retryAfterMs })
 }
 
 /** The body of an error; empty when a host or a proxy answered in another form. */

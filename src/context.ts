@@ -104,6 +104,8 @@ export interface Context {
   readonly resends: boolean
   /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */
   enqueued(jobs: readonly Job[]): void
+  /** Says that the attempts of these endpoints need wait no longer: their jobs may be claimed at once. */
+  resumed(endpointIds: readonly string[]): Promise<void>
   /** Tells listeners of `posthorn.on`; what they throw is contained. */
   emit<Name extends SignalName>(name: Name, signal: Signals[Name]): void
 }

@@ -9,6 +9,7 @@ export type ErrorCode =
   | 'forbidden'
   | 'transaction_required'
   | 'overloaded'
+  | 'rate_limited'
   | 'serialization_failure'
   | 'deadlock'
   | 'timeout'
@@ -35,6 +36,7 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
   forbidden: 403,
   transaction_required: 400,
   overloaded: 503,
+  rate_limited: 429,
   serialization_failure: 503,
   deadlock: 503,
   timeout: 503,
@@ -61,6 +63,8 @@ export class PosthornError extends Error {
   readonly more: number | undefined
   readonly details: Readonly<Record<string, string>>
   readonly body: ErrorBody
+  /** Of `rate_limited`: in how many milliseconds the same may pass. */
+  readonly retryAfterMs: number | undefined
 
   constructor(
     code: ErrorCode,
@@ -71,6 +75,7 @@ export class PosthornError extends Error {
       cause?: unknown
       ids?: Readonly<Record<string, string>>
       body?: ErrorBody
+      retryAfterMs?: number | undefined
     } = {},
   ) {
     super(message, details.cause === undefined ? undefined : { cause: bareError(details.cause) })
@@ -80,12 +85,14 @@ export class PosthornError extends Error {
     this.more = details.more
     this.details = details.ids ?? {}
     this.body = details.body ?? bodyOf(message, details.fields, details.more)
+    this.retryAfterMs = details.retryAfterMs
   }
 
   /** The same error with another sentence. One error may be thrown to several callers, so this one stays as it is. */
   retold(message: string, ids: Readonly<Record<string, string>>): PosthornError {
-    const { code, fields, more, cause, body, stack } = this
-    const error = new PosthornError(code, message, { fields, more, ...(cause !== undefined && { cause }), ids, body })
+    const { code, fields, more, cause, body, retryAfterMs, stack } = this
+    const told = { fields, more, ids, body, retryAfterMs }
+    const error = new PosthornError(code, message, { ...told, ...(cause !== undefined && { cause }) })
     const lines = stack?.slice(stack.indexOf('\n    at ')) // where it happened, which is not here
     if (stack?.includes('\n    at ')) error.stack = `${error.name}: ${message}${lines}`
     return error
@@ -100,6 +107,7 @@ function bodyOf(message: string, fields: FieldErrors | undefined, more: number |
 
 const retryableCodes: ReadonlySet<unknown> = new Set<ErrorCode>([
   'overloaded',
+  'rate_limited',
   'serialization_failure',
   'deadlock',
   'timeout',

@@ -1,9 +1,11 @@
+import { isChange, subjectOf } from './operations/changes.ts'
 import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation, OperationName } from './operations/operation.ts'
 import { withSentences } from './operations/with-sentences.ts'
 import type { Event, PublishAnswer, StoredEvent } from './schema/event.ts'
 import type { Created, Services, StoredAnswer } from './services/services.ts'
+import type { Changed } from './services/tell-change.ts'
 import type { ServiceFunctions } from './surface.ts'
 
 /** Wraps each function, to refuse calls for instance. */
@@ -14,17 +16,26 @@ export type Guard = <Args extends readonly unknown[], Answer>(
 /** The id of the workspace that has an id or a name. @throws PosthornError `unknown_workspace` */
 export type WorkspaceIds = (idOrName: string, operation: OperationName) => Promise<string>
 
+/** Tells of a call that changed or revealed something. */
+export type Tell = (change: Omit<Changed, 'actor'>) => void
+
 /** The functions of `createPosthorn`: those of the table, with the parsed `data` of events. */
 export function serviceFunctions(
   services: Services,
   workspaceIds: WorkspaceIds,
+  tell: Tell,
   guard: Guard = (call) => call,
 ): ServiceFunctions {
   const functions = functionsOf((name, operation) => {
     const call = functionOf(services, name)
     const show = shownBy(operation)
-    if (!operation.http.includes('{P}')) return guard(async (...args) => show(await call(...args)))
-    return guard(async (workspace, ...args) => show(await call(await workspaceIds(workspace as string, name), ...args)))
+    const done = async (args: readonly unknown[]): Promise<unknown> => {
+      const answer = await call(...args)
+      if (isChange(operation, args, answer)) tell({ operation: name, ...subjectOf(operation, args, answer) })
+      return show(answer)
+    }
+    if (!operation.http.includes('{P}')) return guard(async (...args) => done(args))
+    return guard(async (workspace, ...args) => done([await workspaceIds(workspace as string, name), ...args]))
   })
   const raw = async (workspace: string, id: string): Promise<string> =>
     (await services.events.get(await workspaceIds(workspace, 'events.get'), id)).data

@@ -12,15 +12,31 @@ import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
 import type { EventCatalogue } from './schema/catalogue.ts'
-import { urlProblem } from './schema/endpoint.ts'
+import { type EndpointInput, retry, timeout, urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
-import { anyObject, closedObject, flag, integer, list, oneOf, text, withDefault } from './schema/fields.ts'
+import {
+  anyObject,
+  closedObject,
+  flag,
+  integer,
+  isPlainObject,
+  list,
+  number,
+  object,
+  oneOf,
+  text,
+  withDefault,
+} from './schema/fields.ts'
 import { secretsOptions } from './schema/secrets.ts'
+import { type RateLimit, rateLimit } from './schema/shared.ts'
 import { PosthornError } from './errors.ts'
 import { version } from './version.ts'
 
-/** Answers whether a request may go on: false is a 403, a Response is sent as it is. */
+/**
+ * Answers whether a request may go on: false is a 403, a Response is sent as it is. `{ actor }` lets the request pass and says who
+ * makes it: `posthorn.on('change')` and the log tell that.
+ */
 export type Authorize = (
   request: Request,
   what: {
@@ -30,7 +46,10 @@ export type Authorize = (
     readonly workspace: { readonly id: string; readonly name: string | null } | null
     readonly params: Readonly<Record<string, string>>
   },
-) => boolean | Response | Promise<boolean | Response>
+) => Verdict | Promise<Verdict>
+
+/** What `authorize` may answer. */
+export type Verdict = boolean | Response | { readonly actor: string }
 
 export interface AdminOptions {
   /** The path prefix the handler is mounted under. Default ''. */
@@ -106,6 +125,17 @@ export interface DeliverOptions {
   readonly userAgent?: string
   /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
   readonly sign?: 'none' | 'standard-webhooks'
+  /** What an endpoint has that says nothing else. `timeout` is in milliseconds. Default: that of the schema. */
+  readonly defaults?: {
+    readonly retry?: EndpointInput['retry']
+    readonly timeout?: number
+    readonly rate_limit?: RateLimit
+  }
+  /**
+   * Disables an endpoint of which at least ten deliveries were exhausted and none succeeded for so many days, counted from the
+   * first of them. At half the time `endpoint.failing` tells. Default: off; 5 is recommended.
+   */
+  readonly disableAfterDays?: number
 }
 
 /** How many rows of a kind a workspace may have. */
@@ -182,7 +212,8 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   /** Default: off. */
   readonly breaker?: BreakerOptions
   /**
-   * The event types of the host, with a Standard Schema of each one's `data`. Then `events.create` takes these alone, typed,
+   * The event types of the host, with a Standard Schema of each one's `data`, or `{ schema, description, example, deprecated,
+   * group, hidden }`, which `eventTypes.list` answers. Then `events.create` takes these alone, typed,
    * and every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
    */
   readonly events?: Events
@@ -199,6 +230,13 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly compatible?: 'webhookx'
 }
 
+/** What an entry of the catalogue says beside its schema. */
+const entryTexts = object({
+  description: v.optional(text({ max: 4096 })),
+  group: v.optional(text({ max: 255 })),
+  deprecated: v.optional(flag()),
+  hidden: v.optional(flag()),
+})
 const basePath = withDefault(
   text({
     rule: (value) =>
@@ -281,6 +319,11 @@ const settings = closedObject({
       proxy: v.optional(v.lazy((input) => (typeof input === 'string' ? proxyUrl : proxy))),
       userAgent: withDefault(text({ min: 1 }), `Posthorn/${version}`),
       sign: withDefault(oneOf(['none', 'standard-webhooks']), 'none'),
+      defaults: withDefault(
+        closedObject({ retry: v.optional(retry), timeout: v.optional(timeout), rate_limit: v.optional(rateLimit) }),
+        {},
+      ),
+      disableAfterDays: v.optional(number({ min: 1, max: 365 })),
     }),
     {},
   ),
@@ -318,7 +361,7 @@ export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver' 
 /** @throws PosthornError `validation` that names every option at fault. */
 export function parseSettings(options: Options): Settings {
   const { storage, queue, inbox, limiter, clock, http, logger, telemetry, plugins, events = {}, ...plain } = options
-  const unusable = Object.keys(events).find((type) => !check(eventType, type).ok || !isSchema(events[type]))
+  const unusable = Object.keys(events).find((type) => !check(eventType, type).ok || !isEntry(events[type]))
   if (unusable !== undefined) {
     throw new PosthornError(
       'validation',
@@ -328,6 +371,11 @@ export function parseSettings(options: Options): Settings {
   const result = check(settings, plain)
   if (result.ok) return result.value as Settings // authorize is a function and openapi holds objects, which is all that a schema can tell
   throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)
+}
+
+/** A schema, or an entry with a schema. */
+function isEntry(value: unknown): boolean {
+  return isSchema(value) || (isPlainObject(value) && isSchema(value['schema']) && check(entryTexts, value).ok)
 }
 
 function isSchema(value: unknown): boolean {

@@ -1,14 +1,14 @@
 import { engineClock, systemClock } from './clock.ts'
 import type { Context, Counters } from './context.ts'
 import type { Clock } from './contracts/clock.ts'
-import type { Logger } from './contracts/observer.ts'
+import type { Logger, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
 import type { Job } from './contracts/queue.ts'
 import type { BoundStorage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import { idMaker } from './core/id.ts'
 import { PosthornError } from './errors.ts'
-import { type Guard, serviceFunctions } from './functions.ts'
+import { type Guard, serviceFunctions, type Tell } from './functions.ts'
 import { adminHandler } from './http/admin.ts'
 import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
@@ -31,6 +31,7 @@ import { routeTable } from './services/routes.ts'
 import { workspaceIds } from './services/workspace-ids.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
+import { tellChange } from './services/tell-change.ts'
 import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { version } from './version.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
@@ -103,9 +104,21 @@ function assemble(platform: Platform, options: Options): Posthorn {
       if (hint === null || ownQueue) return hint?.()
       later.run('handing jobs to the queue', () => queue.add(added).then(hint))
     },
+    async resumed(endpointIds) {
+      if (endpointIds.length === 0) return
+      try {
+        await queue.resume?.(endpointIds)
+        jobs.wakeIn(0, 'added')
+      } catch (cause) {
+        log.warn('resumed endpoints could not be told to the queue; their deliveries begin within ten minutes', {
+          cause,
+        })
+      }
+    },
     emit,
   }
 
+  on('change', (change) => log.info(`${change.operation} was called`, { ...change }))
   const composed = composeServices(ctx, operationNames)
   const { ingest, deliver } = composed
   if (settings.operations !== undefined) {
@@ -124,8 +137,13 @@ function handlersAndFunctions(
   routes: ReturnType<typeof routeTable>,
   on: Posthorn['on'],
 ) {
+  const telling =
+    (actor: string | null): Tell =>
+    (change) =>
+      tellChange(ctx, { actor, ...change })
   return {
-    ...serviceFunctions(services, workspaceIds(ctx)),
+    ...serviceFunctions(services, workspaceIds(ctx), telling(null)),
+    as: (actor: string) => serviceFunctions(services, workspaceIds(ctx), telling(actor)),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
     statusHandler: statusHandler(ctx, services, measures(on)),
@@ -155,6 +173,8 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   }
   const storage = outer.storage.using(tx, handle)
   const added: Job[] = []
+  const resumed: string[] = []
+  const changes: Signals['change'][] = []
   const secrets = outer.secrets.over(storage)
   const ctx: Context = {
     ...outer,
@@ -165,7 +185,10 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     batches: false,
     resends: false,
     enqueued: (jobs) => void added.push(...jobs),
-    emit: () => {}, // whether any of it happened is known only after the commit
+    resumed: async (endpointIds) => void resumed.push(...endpointIds),
+    emit(name, signal) {
+      if (name === 'change') changes.push(signal as Signals['change']) // whether it happened is known only after the commit
+    },
   }
   const { services } = composeServices(ctx, operationNames)
   const refusing = { ...services, endpoints: { ...services.endpoints, test: noRequests } }
@@ -173,9 +196,14 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     ...serviceFunctions(
       refusing,
       workspaceIds(ctx),
+      (change) => tellChange(ctx, { actor: null, ...change }),
       outer.settings.requireTransaction ? insideTransaction(storage) : undefined,
     ),
-    committed: async () => outer.enqueued(added.splice(0)),
+    async committed() {
+      outer.enqueued(added.splice(0))
+      await outer.resumed(resumed.splice(0))
+      for (const change of changes.splice(0)) outer.emit('change', change)
+    },
   }
 }
 

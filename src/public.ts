@@ -7,6 +7,7 @@ export {
   isRetryable,
   PosthornError,
 } from './errors.ts'
+export { backoff, type BackoffOptions } from './core/backoff.ts'
 export { definePlugin } from './contracts/plugin.ts'
 export type { Awaitable } from './contracts/awaitable.ts'
 export type { InboundContext, OutboundContext, PluginKind, PreparedPlugin } from './contracts/plugin.ts'
@@ -17,7 +18,7 @@ export type { HttpClient, Reply, SendOptions } from './contracts/http-client.ts'
 export type { KeyProvider } from './contracts/key-provider.ts'
 export type { Inbox, Message, PutAnswer, Taken } from './contracts/inbox.ts'
 export type { Grant, Limiter, Want } from './contracts/limiter.ts'
-export type { Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
+export type { ConfigurationChange, Logger, SignalListener, SignalName, Signals } from './contracts/observer.ts'
 export type { Claim, ClaimOptions, Job, Queue, SlotsInUse } from './contracts/queue.ts'
 export type { AttemptEnd, Attempting, Followed, PublishEnd, Publishing, Telemetry } from './contracts/telemetry.ts'
 export type {
@@ -85,6 +86,7 @@ export type {
   LimitOptions,
   RetentionOptions,
   SecretsOptions,
+  Verdict,
 } from './options.ts'
 export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'
 export type { Handler } from './http/handler.ts'
@@ -98,9 +100,17 @@ export type {
   TriggerMode,
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
-export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
+export type { DisabledReason, Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput, PublishAnswer, PublishedEvent, StoredEvent } from './schema/event.ts'
-export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue, SchemaResult } from './schema/catalogue.ts'
+export type {
+  CatalogueEvent,
+  EventCatalogue,
+  EventEntry,
+  EventSchema,
+  EventType,
+  SchemaIssue,
+  SchemaResult,
+} from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
 export type { Plugin, PluginInput } from './schema/plugin.ts'
@@ -119,15 +129,17 @@ export type {
   StatsStep,
 } from './schema/stats.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
-export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/workspace.ts'
+export type { EnsureWorkspaceInput, Workspace, WorkspaceInput, WorkspaceLimits } from './schema/workspace.ts'
 export type {
   AttemptListInput,
   AttemptService,
   ConfigService,
   EndpointService,
   EventListInput,
+  EventTypeService,
   Explanation,
   InstanceService,
+  MergePatch,
   NamedListInput,
   OwnedListInput,
   PageOf,

@@ -14,6 +14,7 @@ import type {
   ConfigService,
   EndpointService,
   EventListInput,
+  EventTypeService,
   Explanation,
   NamedListInput,
   OwnedListInput,
@@ -38,7 +39,7 @@ export interface PublicEvents<Input = EventInput> extends Iterated<Event, EventL
   /**
    * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored event.
    * `created` tells which of both happened. `data` may be a `JsonText`, which is delivered byte for byte.
-   * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), overloaded, unavailable
+   * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), rate_limited, overloaded, unavailable
    */
   create(workspace: string, input: Input): Promise<PublishedEvent>
   /**
@@ -80,11 +81,16 @@ export interface ServiceFunctions<Input = EventInput> {
   stats(workspace: string, query?: StatsInput): Promise<StatsReport>
   /** What is told of all workspaces together, and of the processes that work for them. */
   readonly instance: InstanceService
+  readonly eventTypes: EventTypeService
 }
 
 /** The service functions inside the host's open transaction. */
 export interface BoundPosthorn<Input = EventInput> extends ServiceFunctions<Input> {
-  /** To be called after the host's commit: hands jobs to a queue of another engine at once. Without it the next sweep does. */
+  /**
+   * To be called after the host's commit: hands jobs to a queue of another engine at once, lets endpoints that were resumed go on
+   * at once, and tells listeners of `change`. Without it the next sweep hands jobs over, and resumed endpoints go on within ten
+   * minutes.
+   */
   committed(): Promise<void>
 }
 
@@ -106,6 +112,8 @@ export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, W
   health(): Promise<HealthReport>
   /** Tells what happens in this process, after it was stored. Answers how to stop listening. */
   on<Name extends SignalName>(name: Name, listener: SignalListener<Name>): () => void
+  /** The service functions for a caller: `posthorn.on('change')` and the log tell `actor` as who called. */
+  as(actor: string): ServiceFunctions<Input>
   /**
    * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
    * `wake: false` sends no notification; polling then finds the job.

@@ -65,12 +65,15 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('endpoints.get', () => client.endpoints.get(ws, 'e1'))
   await say('endpoints.update', () => client.endpoints.update(ws, 'e1', { description: 'd' }))
   await say('endpoints.update', () => client.endpoints.update(ws, 'e9', {}))
+  await say('endpoints.patch', () => client.endpoints.patch(ws, 'e1', { metadata: { a: 'b' }, paused: false }))
+  await say('endpoints.patch', () => client.endpoints.patch(ws, 'e1', { request: { url: null } }))
   await say('endpoints.delete', () => client.endpoints.delete(ws, 'e9'))
   const http = { path: '/in' }
   await say('sources.create', () => client.sources.create(ws, { id: 's1', name: 'in', config: { http } }))
   await say('sources.list', () => client.sources.list(ws))
   await say('sources.get', () => client.sources.get(ws, 's1'))
   await say('sources.update', () => client.sources.update(ws, 's1', { async: true }))
+  await say('sources.patch', () => client.sources.patch(ws, 's1', { async: null }))
   const auth = { name: 'basic-auth', config: { username: 'u', password: 'p' } }
   await say('plugins.create', () => client.plugins.create(ws, { id: 'p1', source_id: 's1', ...auth }))
   await say('plugins.create', () => client.plugins.create(ws, { source_id: 's9', ...auth }))
@@ -78,6 +81,7 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('plugins.list', () => client.plugins.list(ws, { source_id: 's1' }))
   await say('plugins.get', () => client.plugins.get(ws, 'p1'))
   await say('plugins.update', () => client.plugins.update(ws, 'p1', { enabled: false }))
+  await say('plugins.patch', () => client.plugins.patch(ws, 'p1', { metadata: { a: 'b' } }))
   const event = { id: 'v1', event_type: 'o.paid', data: { n: 1 }, unique_id: 'u1' }
   await say('events.create', () => client.events.create(ws, event))
   await say('events.create', () => client.events.create(ws, { ...event, data: { n: 2 } }))
@@ -130,6 +134,10 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('config.sync', () => client.config.sync(ws, { sources: [{ config: {} }] }))
   await say('plugins.delete', () => client.plugins.delete(ws, 'p1'))
   await say('sources.delete', () => client.sources.delete(ws, 's1'))
+  await say('eventTypes.list', () => client.eventTypes.list(ws))
+  await say('eventTypes.list', () => client.eventTypes.list('nowhere', { hidden: true }))
+  await say('workspaces.patch', () => client.workspaces.patch('w1', { limits: { events_per_second: 0 } }))
+  await say('events.create', () => client.events.create('w1', event))
   await say('workspaces.delete', () => client.workspaces.delete('w1'))
 
   const rowsOf = async (rows: AsyncIterable<unknown>) => {
@@ -144,8 +152,8 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('events.each', () => rowsOf(client.events.each('default', { sort: 'id.asc', limit: 1 })))
   await say('attempts.each', () => rowsOf(client.attempts.each('default', { limit: 5000 })))
 
-  const { workspaces, endpoints, sources, plugins, events, attempts, config } = client
-  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config }
+  const { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes } = client
+  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes }
   const all = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
   expect(all.filter((name) => !calls.has(name))).toEqual([])
   return JSON.parse(JSON.stringify(seen).replace(/"[0-9A-HJKMNP-TV-Z]{26}"/g, '"an id"')) as unknown[]

@@ -195,7 +195,7 @@ describe('what it weighs', () => {
     'event-validation/index': 30,
     'function/index': 18,
     'memory/index': 13,
-    'node/index': 52,
+    'node/index': 54,
     'postgres/index': 35,
     'redis/index': 28,
   }

@@ -10,6 +10,7 @@ import type {
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
 import { endedAttempt } from '../../src/core/attempt.ts'
+import { goneEndpoint } from '../../src/core/endpoint-row.ts'
 import { planFor } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
 import { inRange } from '../../src/core/time-range.ts'
@@ -169,11 +170,7 @@ function disable(state: State, room: Room, { attempt, disable, settled_at }: Set
   const kept = state.endpoints.get(attempt.endpoint_id)
   if (kept === undefined || kept.room !== room || !kept.row.enabled || kept.row.request.url !== disable?.url)
     return false
-  applyPlan(
-    state,
-    room,
-    planFor(room.row.id, 'endpoints', [{ ...kept.row, enabled: false, updated_at: settled_at }], []),
-  )
+  applyPlan(state, room, planFor(room.row.id, 'endpoints', [goneEndpoint(kept.row, settled_at)], []))
   return true
 }
 

@@ -63,6 +63,17 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         }
       }),
 
+    resume: (groups) =>
+      access.write((state) => {
+        for (const name of groups) {
+          const group = state.queue.groups.get(name)
+          if (group === undefined) continue
+          group.pausedUntil = 0
+          place(state, name)
+        }
+        if (groups.length > 0) state.news.jobs = true
+      }),
+
     pausedUntil: (group, now) =>
       access.read(({ queue }) => {
         const until = queue.groups.get(group)?.pausedUntil ?? 0

@@ -70,8 +70,10 @@ export function purge(
     eventsBefore,
     attemptsBefore,
     limit,
-  }: { eventsBefore: number | null; attemptsBefore: number | null; limit: number },
+    workspaceId,
+  }: { eventsBefore: number | null; attemptsBefore: number | null; limit: number; workspaceId?: string },
 ): number {
+  if (workspaceId !== undefined) return purgeRoom(state, state.rooms.get(workspaceId), eventsBefore, limit)
   let removed = 0
   for (let room = state.condemned[0]; room !== undefined && removed < limit; room = state.condemned[0]) {
     const event = first(room.events)
@@ -89,6 +91,16 @@ export function purge(
     removeAttempt(state, next[1])
     removed++
   }
+  return removed
+}
+
+function purgeRoom(state: State, room: Room | undefined, eventsBefore: number | null, limit: number): number {
+  let removed = 0
+  const old = [...ascending(room?.events ?? sorted())].filter(([, id]) => {
+    const { event, open } = state.events.get(id)!
+    return open === 0 && eventsBefore !== null && event.created_at < eventsBefore
+  })
+  for (const [, id] of old) if (removed < limit) removed += removeEvent(state, id, limit - removed)
   return removed
 }
 

@@ -3,7 +3,7 @@ import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRace } from './errors.ts'
 import { servedForMs } from './asked.ts'
-import { raw, type Sql, sql } from '../sql/sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
 const keptMinutes = 10_080
@@ -15,7 +15,7 @@ const tidied = raw('1000')
 /** Removes rows in small statements, each of which leaves a whole: an event goes after its attempts. */
 export async function purge(
   db: Database,
-  { eventsBefore, attemptsBefore, limit }: Parameters<Storage['purge']>[0],
+  { eventsBefore, attemptsBefore, limit, workspaceId }: Parameters<Storage['purge']>[0],
 ): Promise<number> {
   const { run, t } = db
   let removed = 0
@@ -62,20 +62,12 @@ export async function purge(
     cross join lateral (
       select id from ${table} where workspace = g.workspace order by workspace, id limit ${left()}
     ) x limit ${left()}`
-  await remove(() => attempts(buried(t.attempts)))
-  await remove(() => events(buried(t.events)))
-  await forgetSums(db)
-  // A transaction that began before the deletion may still add to the workspace.
-  await run(sql`
-    delete from ${t.graves} g
-    where g.dug_by < pg_snapshot_xmin(pg_current_snapshot())
-      and not exists (select from ${t.events} e where e.workspace = g.workspace)
-      and not exists (select from ${t.attempts} a where a.workspace = g.workspace)
-      and not exists (select from ${t.minute_sums} s where s.workspace = g.workspace)
-      and not exists (select from ${t.hour_sums} s where s.workspace = g.workspace)
-      and not exists (select from ${t.day_sums} s where s.workspace = g.workspace)
-      and not exists (select from ${t.counted_types} s where s.workspace = g.workspace)
-      and not exists (select from ${t.streaks} s where s.workspace = g.workspace)`)
+  if (workspaceId === undefined) {
+    await remove(() => attempts(buried(t.attempts)))
+    await remove(() => events(buried(t.events)))
+    await forgetSums(db)
+    await closeGraves(db)
+  }
 
   if (eventsBefore !== null) {
     const idle = () => sql`
@@ -87,6 +79,7 @@ export async function purge(
         ) is not true
         order by e.created_at limit ${left()}
       ) x
+      ${workspaceId === undefined ? nothing : sql`where w.id = ${workspaceId}::text`}
       limit ${left()}`
     await remove(() =>
       attempts(sql`
@@ -107,8 +100,22 @@ export async function purge(
       limit ${left()}`),
     )
   }
-  if (removed === 0) await tidy(db)
+  if (removed === 0 && workspaceId === undefined) await tidy(db)
   return removed
+}
+
+/** A transaction that began before the deletion of a workspace may still add to the workspace. */
+async function closeGraves({ run, t }: Database): Promise<void> {
+  await run(sql`
+    delete from ${t.graves} g
+    where g.dug_by < pg_snapshot_xmin(pg_current_snapshot())
+      and not exists (select from ${t.events} e where e.workspace = g.workspace)
+      and not exists (select from ${t.attempts} a where a.workspace = g.workspace)
+      and not exists (select from ${t.minute_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.hour_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.day_sums} s where s.workspace = g.workspace)
+      and not exists (select from ${t.counted_types} s where s.workspace = g.workspace)
+      and not exists (select from ${t.streaks} s where s.workspace = g.workspace)`)
 }
 
 /** Sums of deleted workspaces, which nobody may read any more. They are no rows that a caller of `purge` knows of. */
@@ -129,8 +136,8 @@ async function forgetSums({ run, t }: Database): Promise<void> {
 }
 
 /**
- * Small rows that nothing asks for any more: old counts, what the queue and the limiter keep of endpoints and sources that
- * are gone, and lines of workspaces that had no work for an hour.
+ * Small rows that nothing asks for any more: old counts, what the queue and the limiter keep of rows that are
+ * gone, and lines of workspaces that had no work for an hour.
  */
 async function tidy({ run, t }: Database): Promise<void> {
   await run(sql`
@@ -157,6 +164,7 @@ async function tidy({ run, t }: Database): Promise<void> {
       select l.key from ${t.limits} l
       where not exists (select from ${t.endpoints} e where 'endpoint:' || e.id = l.key)
         and not exists (select from ${t.sources} s where 'source:' || s.id = l.key)
+        and not exists (select from ${t.workspaces} w where 'workspace:' || w.id = l.key)
       limit ${tidied} for update of l skip locked
     ))`)
 }

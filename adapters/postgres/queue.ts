@@ -78,6 +78,21 @@ export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Qu
         where g.paused_until < excluded.paused_until`)
     },
 
+    async resume(groups) {
+      if (groups.length === 0) return
+      // The line of the workspace may stand at the end of the pause: the hint brings it forward.
+      await run(sql`
+        with ended as (
+          update ${t.groups} set paused_until = 0 where id = any(array(
+            select id from ${t.groups} where id = any(${groups}::text[]) and paused_until > 0 order by id for update
+          ))
+          returning id, workspace, next_at
+        )
+        insert into ${t.hints} (group_id, workspace, due_at)
+        select id, workspace, next_at from ended where next_at is not null`)
+      await notify('jobs')
+    },
+
     async pausedUntil(group, now) {
       const [row] = await run(sql`
         select paused_until from ${t.groups} where id = ${group}::text and paused_until > ${now}::bigint`)

@@ -1,5 +1,7 @@
 import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
+import { endpointRow, goneEndpoint } from '../../src/core/endpoint-row.ts'
+import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
 import { type Listing, listing, pageOf } from './page.ts'
@@ -47,7 +49,7 @@ export function redisCollection<K extends Kind>(
 
     async get(workspaceId, id) {
       const fields = await run(connection, get, tag, [workspaceId, kind, id])
-      return fields.length === 0 ? null : parseRow<Rows[K]>(fields)
+      return fields.length === 0 ? null : rowOf(kind, fields)
     },
 
     async list(workspaceId, query) {
@@ -60,7 +62,7 @@ export function redisCollection<K extends Kind>(
         fields: rowFields,
         parse(_id, fields) {
           if (fields[1] === '') return null
-          const { row } = parseRow<Rows[K]>(fields)
+          const { row } = rowOf(kind, fields)
           return isRowListed(row, query) ? row : null
         },
       })
@@ -83,9 +85,12 @@ export function redisCollection<K extends Kind>(
   }
 }
 
-/** What storage disabled since the row was written is told by a field of its own. */
-export function parseRow<Row>([revision, json, disabledAt]: readonly string[]): Stored<Row> {
-  const row = JSON.parse(json!) as Row // written by a plan
-  const off = disabledAt === undefined || disabledAt === '' ? {} : { enabled: false, updated_at: Number(disabledAt) }
-  return { row: { ...row, ...off }, revision: Number(revision) }
+/** A configuration row. What storage disabled since the row was written is told by a field of its own. */
+export function rowOf<K extends Kind>(kind: K, [revision, json, disabledAt]: readonly string[]): Stored<Rows[K]> {
+  const document = JSON.parse(json!) as Rows[K] // written by a plan
+  const stored = (row: Endpoint | Rows[K]) => ({ row: row as Rows[K], revision: Number(revision) }) // of the kind
+  if (kind !== 'endpoints') return stored(document)
+  const endpoint = endpointRow(document as Endpoint) // the kind says so
+  const isGone = disabledAt !== undefined && disabledAt !== ''
+  return stored(isGone ? goneEndpoint(endpoint, Number(disabledAt)) : endpoint)
 }

@@ -1,11 +1,12 @@
 import type { Route } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { kinds, type Rows } from '../../src/core/row-plan.ts'
+import { workspaceRow } from '../../src/core/workspace-row.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
-import { parseRow } from './collection.ts'
+import { rowOf } from './collection.ts'
 import { writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -75,13 +76,13 @@ export function redisConfiguration(
           head = reply.slice(0, 2)
           const page = rowsOf(reply.slice(2), 5)
           for (const [kind, , ...fields] of page) {
-            // The rows of a collection are of its kind.
-            found[kind as (typeof kinds)[number]].push(parseRow(fields))
+            const of = kind as (typeof kinds)[number] // as the script names it
+            found[of].push(rowOf(of, fields) as never) // the rows of a collection are of its kind
           }
           if (page.length < entriesPerScript) break
           position = page.at(-1)!.slice(0, 2)
         }
-        const workspace = JSON.parse(head[0]!) as Workspace // written by workspaces
+        const workspace = workspaceRow(JSON.parse(head[0]!) as Workspace) // written by workspaces
         return { workspace, revision: Number(head[1]), ...found }
       }),
 

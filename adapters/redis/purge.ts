@@ -3,13 +3,8 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 
-/**
- * An event goes after its attempts. Deleted workspaces come first.
- *
- * ARGV: eventsBefore or '', attemptsBefore or '', how many. Answers how many rows went.
- */
-const purge = script(
-  `${attemptFunctions}
+/** Removes attempts and events. `gone` counts them, up to `limit`. */
+const removal = `${attemptFunctions}
 local limit, gone = tonumber(ARGV[3]), 0
 
 local function removeAttempt(id)
@@ -47,7 +42,15 @@ local function removeEvent(name)
   redis.call('ZREM', tag .. ':room:' .. room .. ':events:type:' .. type, id)
   if unique then redis.call('HDEL', tag .. ':room:' .. room .. ':unique-ids', unique) end
 end
+`
 
+/**
+ * An event goes after its attempts. Deleted workspaces come first.
+ *
+ * ARGV: eventsBefore or '', attemptsBefore or '', how many. Answers how many rows went.
+ */
+const purge = script(
+  `${removal}
 -- Takes the first of a sorted set as long as there is one and the limit is not reached.
 local function each(index, before, remove)
   while gone < limit do
@@ -69,11 +72,54 @@ return { tostring(gone) }`,
   { again: true },
 )
 
+/**
+ * The events of a workspace in the order of their ids, from a position: those that are older than the bound and have no open
+ * attempt go. At most 500 are looked at, and the last one again where its attempts were too many for one run.
+ *
+ * ARGV: workspace, eventsBefore, how many, the last event that was looked at or ''. Answers how many rows went, and the
+ * position, or '' at the end.
+ */
+const purgeRoom = script(
+  `${removal}
+local room, before, from = roomOf(ARGV[1]), tonumber(ARGV[2]), ARGV[4] == '' and '-' or '(' .. ARGV[4]
+if not room then return { '0', '' } end
+local ids = redis.call('ZRANGEBYLEX', tag .. ':room:' .. room .. ':events', from, '+', 'LIMIT', 0, 500)
+local last = ARGV[4]
+for _, id in ipairs(ids) do
+  local name = nameOfEvent(id)
+  local created, open = unpack(redis.call('HMGET', tag .. ':event:' .. name, 'created', 'open'))
+  if created and tonumber(created) < before and tonumber(open or 0) == 0 then
+    if gone == limit then return { tostring(gone), last } end
+    removeEvent(name)
+    if redis.call('EXISTS', tag .. ':event:' .. name) == 1 then return { tostring(gone), last } end
+  end
+  last = id
+end
+return { tostring(gone), #ids == 500 and last or '' }`,
+  { again: true },
+)
+
 /** Rows that one run removes; each is in up to eight sorted sets. */
 const rowsPerScript = 100
 
 export function redisPurge(connection: Connection, tag: string): Storage['purge'] {
-  return async ({ eventsBefore, attemptsBefore, limit }) => {
+  /** Of one workspace: from its first event to its last, or until `limit` rows went. */
+  async function ofWorkspace(workspaceId: string, eventsBefore: number, limit: number): Promise<number> {
+    let gone = 0
+    let position = ''
+    do {
+      const wanted = Math.min(limit - gone, rowsPerScript)
+      const [count, last = ''] = await run(connection, purgeRoom, tag, [workspaceId, eventsBefore, wanted, position])
+      gone += Number(count)
+      if (last === position && Number(count) === 0) return gone
+      position = last
+    } while (position !== '' && gone < limit)
+    return gone
+  }
+
+  return async ({ eventsBefore, attemptsBefore, limit, workspaceId }) => {
+    if (workspaceId !== undefined)
+      return eventsBefore === null ? 0 : await ofWorkspace(workspaceId, eventsBefore, limit)
     let gone = 0
     while (gone < limit) {
       const wanted = Math.min(limit - gone, rowsPerScript)

@@ -75,6 +75,18 @@ return {}`,
   { again: true },
 )
 
+/** ARGV: groups. */
+const resume = script(
+  `${queueFunctions}
+local touched = {}
+for _, group in ipairs(ARGV) do
+  if redis.call('ZREM', queue .. 'paused', group) == 1 then touched[group] = false end
+end
+placeAll(touched)
+return {}`,
+  { again: true },
+)
+
 /** ARGV: now. Answers the number of jobs and the oldest due time, or ''. Of lapsed holds it looks at 500. */
 const stats = script(
   `${queueFunctions}
@@ -158,6 +170,10 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear, announ
           part.flatMap(({ group, until }) => [group, until]),
         )
       }
+    },
+    async resume(groups) {
+      for (const part of chunks(groups)) await run(connection, resume, tag, part)
+      if (groups.length > 0) announcer.announce()
     },
     async pausedUntil(group, now) {
       const until = await connection.send('ZSCORE', [`${tag}:queue:paused`, group], true)

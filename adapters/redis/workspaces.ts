@@ -1,7 +1,7 @@
 import type { Violation, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
+import { workspaceRow } from '../../src/core/workspace-row.ts'
 import type { Connection } from './client.ts'
-import { parseRow } from './collection.ts'
 import { isRowListed } from './filters.ts'
 import { listing, pageOf } from './page.ts'
 import { workspaceFunctions } from './workspace-script.ts'
@@ -89,7 +89,7 @@ export function redisWorkspaces(connection: Connection, tag: string): Workspaces
   const violation = (row: Workspace, on: 'id' | 'name'): Violation => ({ kind: 'unique', key: { [on]: row[on] ?? '' } })
   const found = async (idOrName: string, byName: boolean) => {
     const fields = await run(connection, find, tag, [idOrName, byName ? 1 : 0])
-    return fields.length === 0 ? null : parseRow<Workspace>(fields)
+    return fields.length === 0 ? null : { row: workspaceOf(fields), revision: Number(fields[0]) }
   }
 
   return {
@@ -115,11 +115,15 @@ export function redisWorkspaces(connection: Connection, tag: string): Workspaces
         fields: ['revision', 'row'],
         parse(_id, fields) {
           if (fields[1] === '') return null
-          const { row } = parseRow<Workspace>(fields)
+          const row = workspaceOf(fields)
           return isRowListed(row, query) ? row : null
         },
       })
       return pageOf(rows, query)
     },
   }
+}
+
+function workspaceOf([, json]: readonly string[]): Workspace {
+  return workspaceRow(JSON.parse(json!) as Workspace) // written by `write`
 }

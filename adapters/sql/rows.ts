@@ -1,4 +1,7 @@
+import { endpointRow, goneEndpoint } from '../../src/core/endpoint-row.ts'
 import type { Kind, Rows } from '../../src/core/row-plan.ts'
+import { workspaceRow } from '../../src/core/workspace-row.ts'
+import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { isStorableText } from '../../src/schema/fields.ts'
@@ -6,13 +9,16 @@ import { number, type Row } from './values.ts'
 import { raw } from './sql.ts'
 
 export function workspaceOf(row: Row): Workspace {
-  return JSON.parse(row['document'] as string) as Workspace // as it was written
+  return workspaceRow(JSON.parse(row['document'] as string) as Workspace) // as it was written
 }
 
 /** A configuration row: its document, but for what is also written without it, when an endpoint is disabled. */
-export function rowOf<K extends Kind>(_kind: K, row: Row): Rows[K] {
+export function rowOf<K extends Kind>(kind: K, row: Row): Rows[K] {
   const document = JSON.parse(row['document'] as string) as Rows[K] // as it was written
-  return { ...document, enabled: row['enabled'], updated_at: number(row['updated_at']) }
+  if (kind !== 'endpoints') return document
+  const endpoint = endpointRow(document as Endpoint) // the kind says so
+  const isGone = endpoint.enabled && row['enabled'] === false
+  return (isGone ? goneEndpoint(endpoint, number(row['updated_at'])) : endpoint) as Rows[K]
 }
 
 /** The columns of an event, of a table called e. */

@@ -9,6 +9,17 @@ export interface Logger {
   error(message: string, details?: Readonly<Record<string, unknown>>): void
 }
 
+/** A call that changed or revealed something, after the call was done. */
+export interface ConfigurationChange {
+  /** Who called, as `admin.authorize` answered or `posthorn.as` was told; null where nobody said. */
+  readonly actor: string | null
+  /** The name of the service function, such as `endpoints.update`. */
+  readonly operation: string
+  readonly workspace_id: string
+  /** The row that the call was about; null where the call was about the whole workspace. */
+  readonly id: string | null
+}
+
 /** What an instance tells as it happens, after it was stored. */
 export interface Signals {
   /** An event was accepted and stored. */
@@ -20,8 +31,13 @@ export interface Signals {
   'endpoint.disabled': {
     readonly workspace_id: string
     readonly endpoint_id: string
-    readonly reason: 'gone' | 'failing'
+    /** `gone`: the receiver answered 410. `breaker`: too many attempts failed. `failing`: nothing but failures for days. */
+    readonly reason: 'gone' | 'breaker' | 'failing'
   }
+  /** All deliveries of an endpoint failed for half of `deliver.disableAfterDays`. `since`: when the first of them was made. */
+  'endpoint.failing': { readonly workspace_id: string; readonly endpoint_id: string; readonly since: number }
+  /** Somebody changed configuration, saw or replaced a secret, or sent something again. */
+  change: ConfigurationChange
   /** Work was refused because too much waits. */
   overloaded: { readonly what: 'gateway' | 'storage' }
 }

@@ -71,6 +71,8 @@ export interface Queue extends EnginePart {
   complete(claims: readonly Claim[]): Promise<void>
   /** No job of these groups is claimed before `until`. Of two pauses the later one holds. */
   pause(groups: readonly { readonly group: string; readonly until: number }[]): Promise<void>
+  /** Ends the pauses of these groups, whoever asked for them. Without it a pause ends in its time. */
+  resume?(groups: readonly string[]): Promise<void>
   /** All jobs, waiting and held, and the due time of the oldest one that is due and not held. */
   stats(now: number): Promise<{ readonly size: number; readonly oldestDueAt: number | null }>
   /** Throws when the engine does not answer, or refuses writes. */

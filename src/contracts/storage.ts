@@ -58,9 +58,14 @@ export interface Storage extends EnginePart {
   /**
    * Removes at most `limit` rows that nobody may read any more: of deleted workspaces; events created before
    * `eventsBefore` that have no open attempt, with their attempts; finished attempts created before `attemptsBefore`.
-   * Answers how many rows went; 0 when there is nothing left to do.
+   * With `workspaceId` only such events of this workspace. Answers how many rows went; 0 when there is nothing left to do.
    */
-  purge(options: { eventsBefore: number | null; attemptsBefore: number | null; limit: number }): Promise<number>
+  purge(options: {
+    eventsBefore: number | null
+    attemptsBefore: number | null
+    limit: number
+    workspaceId?: string
+  }): Promise<number>
   /** Takes a turn at periodic work: true for one caller in each period of `periodMs` (aligned to the epoch), of all processes. */
   turn(name: string, periodMs: number, now: number): Promise<boolean>
 

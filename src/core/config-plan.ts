@@ -3,6 +3,7 @@ import type { SyncCounts, SyncReport } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { type Disabling, writtenEndpoint } from './endpoint-row.ts'
 import { sameJson } from './same-json.ts'
 import { type Key, keysOf } from './unique-keys.ts'
 
@@ -10,7 +11,7 @@ import { type Key, keysOf } from './unique-keys.ts'
 export interface Desired<Row> {
   readonly id: string | null
   readonly existing: Row | null
-  readonly fields: Omit<Row, 'id' | 'created_at' | 'updated_at'>
+  readonly fields: Omit<Row, 'id' | 'created_at' | 'updated_at' | keyof Disabling>
 }
 
 /** The same of a plugin, whose owner is the row around it. */
@@ -75,7 +76,7 @@ export function planConfig(
 ): { readonly plan: ConfigPlan; readonly report: SyncReport } | { readonly violation: Violation } {
   const make = { now, newId }
   const workspaceId = current.workspace.id
-  const endpoints = planRows(rowsOf(current.endpoints), desired.endpoints, make)
+  const endpoints = planRows(rowsOf(current.endpoints), desired.endpoints, make, writtenEndpoint)
   const sources = planRows(rowsOf(current.sources), desired.sources, make)
 
   // Plugins of owners that the document does not speak of stay as they are.
@@ -113,6 +114,7 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
   rows: readonly Row[],
   desired: readonly Desired<Row>[] | null,
   { now, newId }: { now: number; newId: () => string },
+  written: (row: Row, before: Row | null) => Row = (row) => row,
 ): {
   readonly change: { readonly put: Row[]; readonly remove: string[] }
   readonly counts: SyncCounts
@@ -135,12 +137,13 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
       return existing
     }
     if (existing === null) created++
-    const row = {
+    const own = {
       id: existing?.id ?? id ?? newId(),
       ...fields,
       created_at: existing?.created_at ?? now,
       updated_at: now,
-    } as unknown as Row // the fields are the row's without these three
+    } as unknown as Row // the fields are the row's without these three and what `written` adds
+    const row = written(own, existing)
     put.push(row)
     return row
   })
@@ -187,11 +190,14 @@ function without({
   id: _id,
   created_at: _created,
   updated_at: _updated,
+  disabled_at: _at,
+  disabled_reason: _reason,
+  disabled_detail: _detail,
   ...fields
 }: {
   readonly id: string
   readonly created_at: number
   readonly updated_at: number
-}): object {
+} & Partial<Disabling>): object {
   return fields
 }

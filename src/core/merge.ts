@@ -1,6 +1,20 @@
 import { isPlainObject } from '../schema/fields.ts'
 
 /**
+ * What a JSON merge patch makes of a row (RFC 7396): members of objects are merged, null removes a member, and any other value
+ * replaces what was there. A patch that is no object is answered as it is, for the schema to refuse.
+ */
+export function mergePatch(target: unknown, patch: unknown): unknown {
+  if (!isPlainObject(patch)) return patch
+  const merged = new Map(isPlainObject(target) ? Object.entries(target) : [])
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) merged.delete(key)
+    else if (value !== undefined) merged.set(key, mergePatch(merged.get(key), value))
+  }
+  return Object.fromEntries(merged) // defines properties: a key such as `__proto__` stays data
+}
+
+/**
  * The shallow merge of an update: an absent top-level key keeps its value, a present one replaces the whole value.
  * Anything but an object is answered as it is, for the schema to refuse.
  */

@@ -35,13 +35,17 @@ export function manual(eventId: string, endpointId: string, now: number, newId: 
   }
 }
 
-/** What follows a failed attempt under a retry policy, or null when its tries are used up. Never before `notBefore`. */
+/**
+ * What follows a failed attempt under a retry policy, or null when its tries are used up. Never before `notBefore`. `added`:
+ * what is added to the wait, as a share of the wait.
+ */
 export function followUp(
   attempt: NewAttempt,
   attempts: readonly number[],
   finishedAt: number,
   notBefore: number,
   newId: () => string,
+  added = 0,
 ): NewAttempt | null {
   const delay = attempts[attempt.attempt_number]
   if (delay === undefined) return null
@@ -50,7 +54,7 @@ export function followUp(
     event_id: attempt.event_id,
     endpoint_id: attempt.endpoint_id,
     attempt_number: attempt.attempt_number + 1,
-    scheduled_at: Math.max(after(finishedAt, delay), notBefore),
+    scheduled_at: Math.max(after(finishedAt, delay * (1 + added)), notBefore),
     trigger_mode: 'AUTOMATIC',
     created_at: finishedAt,
   }
@@ -58,5 +62,5 @@ export function followUp(
 
 /** Saturates, since a policy may name any number of seconds. */
 function after(now: number, seconds: number): number {
-  return Math.min(now + seconds * 1000, Number.MAX_SAFE_INTEGER)
+  return Math.min(now + Math.ceil(seconds * 1000), Number.MAX_SAFE_INTEGER)
 }

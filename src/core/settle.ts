@@ -12,6 +12,8 @@ export type Outcome =
       readonly request: StoredRequest
       readonly response: AttemptResponse
       readonly retryAfter: string | undefined
+      /** Whether the receiver wants no further try (`webhook-retry: no`). Default false. */
+      readonly isLast?: boolean
     }
   | { readonly kind: 'timeout' | 'failed' | 'denied'; readonly request: StoredRequest; readonly message: string }
   | { readonly kind: 'plugin_error'; readonly message: string }
@@ -32,6 +34,8 @@ interface Try {
   readonly startedAt: number
   /** Whether a failure may be followed by another try. */
   readonly retries: boolean
+  /** From 0 to below 1: how much of the endpoint's jitter is added to the wait before the next try. Default 0. */
+  readonly random?: number
   /** How the outcome is counted; null for a test delivery. */
   readonly counted: Counted | null
 }
@@ -57,8 +61,9 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
   const pauseUntil =
     outcome.kind === 'answered' && (status === 429 || status === 503) ? retryAfter(outcome.retryAfter, now) : null
 
-  const retried = tried.retries && !successful && !canceled && !gone && outcome.kind !== 'denied' && endpoint !== null
-  const next = retried ? followUp(attempt, endpoint.retry.config.attempts, now, pauseUntil ?? 0, newId) : null
+  const isLast = outcome.kind === 'denied' || (outcome.kind === 'answered' && (outcome.isLast ?? false))
+  const retried = tried.retries && !successful && !canceled && !gone && !isLast && endpoint !== null
+  const next = retried ? nextTry(attempt, endpoint, now, pauseUntil ?? 0, newId, tried.random ?? 0) : null
 
   return {
     pauseUntil,
@@ -79,4 +84,15 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
       claim: tried.claim,
     },
   }
+}
+
+function nextTry(
+  attempt: NewAttempt,
+  { retry: { config } }: Endpoint,
+  now: number,
+  notBefore: number,
+  newId: () => string,
+  random: number,
+): NewAttempt | null {
+  return followUp(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
 }

@@ -1,9 +1,9 @@
 import type { OpenApiOptions } from '../options.ts'
-import type { EventCatalogue } from '../schema/catalogue.ts'
+import type { EventEntry } from '../schema/catalogue.ts'
 
 /** What the host says of the API, beside its routes. */
 export interface About {
-  readonly events?: EventCatalogue
+  readonly events?: Readonly<Record<string, EventEntry>>
   /** The path prefix of the API. */
   readonly basePath?: string
   readonly publicUrl?: string | undefined

@@ -6,13 +6,14 @@ import { PosthornError } from '../errors.ts'
 import type { Method } from '../operations/operation.ts'
 import type { Services } from '../services/services.ts'
 import { resolveWorkspace } from '../services/resolve-workspace.ts'
+import { tellChange } from '../services/tell-change.ts'
 import { isForeign } from './browser.ts'
 import type { Handler } from './handler.ts'
 import { errorResponse, json } from './respond.ts'
 import type { Call, Route } from './route.ts'
 import { routes } from './routes.ts'
 
-const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'DELETE']
+const methods: readonly Method[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
 type Params = Readonly<Record<string, string>>
 type Match = { readonly route: Route; readonly params: Params }
@@ -43,10 +44,12 @@ export function adminHandler(ctx: Context, services: Services): Handler {
 
     const { route } = matched
     const { workspace, refusal } = await placeOf(ctx, services, route, params)
+    let actor: string | null = null
     if (authorize !== undefined) {
       const verdict: unknown = await authorize(request, { operation: route.operation, workspace, params })
       if (verdict instanceof Response) return verdict
-      if (verdict !== true) return forbidden()
+      actor = actorOf(verdict)
+      if (verdict !== true && actor === null) return forbidden()
     }
     if (refusal !== null) throw refusal
     const call: Call = {
@@ -56,7 +59,8 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       workspace: workspace?.id ?? '',
       params,
       maxBodyBytes,
-      about: { ...ctx.settings.admin, events: ctx.catalogue.schemas },
+      tell: (change) => tellChange(ctx, { actor, ...change }),
+      about: { ...ctx.settings.admin, events: ctx.catalogue.entries },
     }
     return await route.handle(call)
   }
@@ -72,6 +76,12 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       return request.method === 'HEAD' ? new Response(null, response) : response
     },
   }
+}
+
+/** Who calls, where `authorize` says so. */
+function actorOf(verdict: unknown): string | null {
+  const { actor } = (verdict ?? {}) as { readonly actor?: unknown } // of whatever the host answered
+  return typeof actor === 'string' ? actor : null
 }
 
 /** The answer to a path that is known with other methods, or not at all. */

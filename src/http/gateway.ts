@@ -8,9 +8,9 @@ import { eventOf, putAside } from './inbound-event.ts'
 import { runInboundPlugins } from './inbound-plugins.ts'
 import { InboundShares } from './inbound-shares.ts'
 import { takeIn } from './intake.ts'
-import { errorResponse, json } from './respond.ts'
+import { errorResponse, json, secondsOf } from './respond.ts'
 import { accepted, inert, tooLarge, withHeaders } from './source-answer.ts'
-import { askSourceLimit, limitHeaders, retryAfterSeconds } from './source-limit.ts'
+import { askSourceLimit, limitHeaders } from './source-limit.ts'
 import { findSource, type Found, servedBy, tenantOf } from './source-lookup.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
@@ -78,7 +78,7 @@ class Gateway {
     if (grant === null) return await this.#accept(request, url, found)
     const headers = limitHeaders(found.source, grant)
     if (grant.granted === 0) {
-      const refusal = { ...headers, 'retry-after': retryAfterSeconds(grant) }
+      const refusal = { ...headers, 'retry-after': secondsOf(grant.retryAfterMs) }
       return this.#failed(json(429, { message: 'rate limit exceeded' }, refusal))
     }
     const response = await this.#accept(request, url, found).catch((cause: unknown) =>
@@ -112,6 +112,7 @@ class Gateway {
       if (passed.kind === 'failed') return this.#failed(passed.response)
       const incoming = eventOf(passed.request.body)
       await ctx.catalogue.check(incoming.event_type, incoming.data)
+      if (tries === 0) await this.#ingest.admit(found.configuration.workspace)
       if (found.source.async) {
         return accepted(found.source, this.#eventIdNames, await putAside(ctx, incoming, found))
       }

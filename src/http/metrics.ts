@@ -49,7 +49,7 @@ export async function metricsText(ctx: Context, seen: Measures): Promise<string>
     family(
       'endpoints_disabled_total',
       'counter',
-      'Endpoints disabled by 410 Gone (gone) or the circuit breaker (failing).',
+      'Endpoints disabled by 410 Gone (gone), by the circuit breaker (breaker), or after days of failures (failing).',
       each('reason', seen.disabled),
     ),
     family('overloaded_total', 'counter', 'Work refused because too much waits.', each('what', seen.overloaded)),

@@ -232,6 +232,19 @@ export const answers: Properties = {
     in_flight: count('Requests to endpoints in flight.'),
     sent: count('Requests sent to endpoints since the start.'),
   }),
+  EventType: object({
+    event_type: text('Type of the event.'),
+    description: orNull(text('What the event means.')),
+    group: orNull(text('Heading under which the event type is listed.')),
+    deprecated: flag('Whether endpoints had better not begin to use the event type.'),
+    hidden: flag('Whether only operators see the event type.'),
+    example: { description: 'Data of such an event: any JSON value; null where there is none.' },
+    schema: orNull({
+      type: 'object',
+      additionalProperties: true,
+      description: 'JSON Schema of the data; null where the schema tells none.',
+    }),
+  }),
   ReplayReport: object({
     matched: count('How many deliveries the filter found.'),
     created: count('How many attempts were made. 0 in a dry run.'),

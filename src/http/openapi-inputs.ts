@@ -22,6 +22,26 @@ export function inputSchema(schema: GenericSchema, texts: Texts = {}): Json {
   return plain(withRequest(told(schema)), texts)
 }
 
+/** A JSON merge patch of an input: every member may be missing, or null, which removes the member. */
+export function patchSchema({ required: _, ...input }: Json): Json {
+  const { properties, additionalProperties } = input as {
+    readonly properties?: Properties
+    readonly additionalProperties?: unknown
+  }
+  const patched = (schema: Json): Json => {
+    const { type } = schema as { readonly type?: unknown }
+    const isNullable = Array.isArray(type) || 'anyOf' in schema
+    return isNullable ? patchSchema(schema) : orNull(patchSchema(schema))
+  }
+  return {
+    ...input,
+    ...(properties && {
+      properties: Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, patched(schema)])),
+    }),
+    ...(typeof additionalProperties === 'object' && { additionalProperties: patched(additionalProperties as Json) }),
+  }
+}
+
 /** A row as it is answered: what its input may hold, every property there, null only where null is its default. */
 export function rowSchema(schema: GenericSchema, texts: Texts = {}): Json {
   return withoutBounds(plain(row(told(schema)), texts))

@@ -78,6 +78,12 @@ export const dryRun = queryParameter(
   'Whether to answer without writing anything. Default `false`.',
 )
 
+export const withHidden = queryParameter(
+  'hidden',
+  { type: 'boolean' },
+  'Whether to answer the event types too that only operators see. Default `false`.',
+)
+
 export const dumpFormat = queryParameter(
   'format',
   { type: 'string', enum: ['json', 'yaml'] },

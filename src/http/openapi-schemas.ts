@@ -1,7 +1,5 @@
-import { toJsonSchema } from '@valibot/to-json-schema'
 import type { GenericSchema } from 'valibot'
 
-import type { EventSchema } from '../schema/catalogue.ts'
 import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
 import { eventInput, mostOfBatch } from '../schema/event.ts'
@@ -12,23 +10,8 @@ import { ensureWorkspaceInput, workspaceInput } from '../schema/workspace.ts'
 import { replayBounds, replayInput, replayMoment } from '../services/replay.ts'
 import { testInput } from '../services/test-delivery.ts'
 import { answers, pageSchema } from './openapi-answers.ts'
-import { inputSchema, type Json, type Properties, rowSchema, type Texts } from './openapi-inputs.ts'
+import { inputSchema, type Json, patchSchema, type Properties, rowSchema, type Texts } from './openapi-inputs.ts'
 import * as texts from './openapi-texts.ts'
-
-/** The JSON schema of an event's data, as far as its library tells one. */
-export function dataSchema(schema: EventSchema): Json {
-  const { vendor, jsonSchema } = schema['~standard']
-  try {
-    if (jsonSchema !== undefined) return jsonSchema.input({ target: 'draft-2020-12' })
-    if (vendor === 'valibot') {
-      const options = { target: 'draft-2020-12', typeMode: 'input', errorMode: 'ignore' } as const
-      return { ...toJsonSchema(schema as unknown as GenericSchema, options) } // as the vendor says
-    }
-  } catch {
-    // Not everything that a schema checks can be told.
-  }
-  return { description: `As the schema made with ${vendor} says.` }
-}
 
 /** Every named schema of the API. */
 export function componentSchemas(): Properties {
@@ -77,6 +60,7 @@ function resource(name: string, schema: GenericSchema, described: Texts, example
   const { required: _, ...partial } = taken
   return {
     [`${name}Input`]: { ...taken, examples: [example] },
+    [`${name}Patch`]: { ...patchSchema(taken), examples: [{ metadata: { team: null } }] },
     [`${name}Update`]: { ...partial, examples: [{ metadata: { team: 'billing' } }] },
     [name]: rowSchema(schema, described),
   }

@@ -21,6 +21,11 @@ export const workspaceTexts: Texts = {
   ...common,
   name: 'Name of the workspace, unique in the instance when it is not null.',
   description: 'What the workspace is for.',
+  limits: 'What the workspace may use. Null means that only the limits of the instance hold.',
+  'limits.events_per_second': 'How many events are accepted in each second. Others are refused with 429.',
+  'limits.retention_days':
+    'Events and finished attempts older than this many days are removed, unless the instance removes them earlier.',
+  'limits.endpoints': 'The most endpoints of the workspace, unless the instance allows fewer.',
 }
 
 export const ensureTexts: Texts = {
@@ -41,8 +46,15 @@ export const endpointTexts: Texts = {
   retry: 'When a delivery that failed is tried again.',
   'retry.strategy': 'How the times of the tries are found: `fixed` takes them from the list.',
   'retry.config': 'The settings of the strategy.',
+  'retry.config.jitter': 'The most that is added to each wait, as a share of the wait. Waits are never shorter.',
   'retry.config.attempts':
     'One entry for each try: how long to wait before the try, in seconds, counted from the end of the try before.',
+  disabled_at:
+    'Since when the endpoint is off, unix milliseconds; null while the endpoint is on. Posthorn sets this time and ignores what a client writes here.',
+  disabled_reason:
+    'Why the endpoint is off: `manual` by a write, `gone` after 410, `breaker` by the circuit breaker, `failing` after days of failures. Posthorn sets this property and ignores what a client writes here.',
+  disabled_detail: 'The reason as one sentence. Posthorn sets this property and ignores what a client writes here.',
+  paused: 'While true, attempts are made and wait. Nothing is sent, canceled or missed.',
   events: 'Event types, or patterns of them, that this endpoint gets: `invoice.paid`, `invoice.*`, `invoice.**`, `*`.',
   ...rateLimit('deliveries'),
 }
@@ -161,6 +173,8 @@ export const operationTexts: Texts = {
   'instance.stats': 'Answers the same as the statistics of a workspace, over all workspaces.',
   'instance.processes':
     'Answers the processes that worked for this instance in the last five minutes. Each tells how it does once a minute.',
+  'eventTypes.list':
+    'Answers the event types that the host declares, each with its JSON Schema where the schema tells one. Hidden ones only with `hidden=true`.',
   'config.sync':
     'Creates, updates and deletes endpoints, sources and their plugins until they are as the document says, all in one step. A kind that the document does not name is left alone.',
   'config.dump':
@@ -178,6 +192,7 @@ function ofNoun(nouns: string, noun: string, deletion: string): Texts {
     [`${nouns}.create`]: `Makes ${article} ${noun}. Properties that are missing or null take their defaults.`,
     [`${nouns}.get`]: `Answers one ${noun}.`,
     [`${nouns}.update`]: `Changes ${article} ${noun}. A property that is missing keeps its value; one that is given replaces the whole value.`,
+    [`${nouns}.patch`]: `Changes ${article} ${noun} by a JSON merge patch (RFC 7396): objects are merged at any depth, null removes a member, which then has its default.`,
     [`${nouns}.delete`]: `Deletes ${article} ${noun}. ${deletion} An id that is not known is answered 204 too.`,
   }
 }
@@ -193,4 +208,5 @@ export const tagTexts: Texts = {
   stats: 'How many attempts ended, by time.',
   instance: 'What is told of all workspaces and processes together.',
   config: 'The endpoints, sources and plugins of a workspace as one document.',
+  eventTypes: 'What the host publishes.',
 }

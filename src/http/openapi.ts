@@ -3,11 +3,20 @@ import type { Operation, OperationName } from '../operations/operation.ts'
 import { summaries } from '../operations/summaries.ts'
 import { operations } from '../operations/table.ts'
 import { listParameters, statsParameters } from '../schema/page.ts'
-import type { EventCatalogue } from '../schema/catalogue.ts'
+import { dataSchema } from '../core/data-schema.ts'
+import type { EventEntry } from '../schema/catalogue.ts'
 import type { About } from './about.ts'
 import type { Json } from './openapi-inputs.ts'
-import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
-import { componentSchemas, dataSchema } from './openapi-schemas.ts'
+import {
+  dryRun,
+  dumpFormat,
+  listQuery,
+  pathParameter,
+  retriedEndpoint,
+  shownSecrets,
+  withHidden,
+} from './openapi-parameters.ts'
+import { componentSchemas } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './route.ts'
 
@@ -31,6 +40,7 @@ const queryTexts: Readonly<Record<string, Json>> = {
   endpoint_id: retriedEndpoint,
   dry_run: dryRun,
   secrets: shownSecrets,
+  hidden: withHidden,
 }
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
@@ -63,7 +73,8 @@ export function openapi(routes: readonly Route[], { events = {}, openapi: given 
 }
 
 /** The events of the host's catalogue, as an endpoint without plugins receives them. */
-function webhooksOf(events: EventCatalogue): Json {
+function webhooksOf(events: Readonly<Record<string, EventEntry>>): Json {
+  const shown = Object.entries(events).filter(([, { hidden = false }]) => !hidden)
   const header = (name: string, description: string) => ({
     name,
     in: 'header',
@@ -71,22 +82,28 @@ function webhooksOf(events: EventCatalogue): Json {
     description,
     schema: { type: 'string' },
   })
-  const webhook = (type: string): Json => ({
+  const webhook = (type: string, { schema, description, deprecated = false }: EventEntry): Json => ({
     post: {
       operationId: `webhook ${type}`,
       summary: `Event ${type}`,
-      description: 'What an endpoint without plugins receives.',
+      description: description ?? 'What an endpoint without plugins receives.',
+      ...(deprecated && { deprecated }),
       parameters: [
         header('webhook-id', 'Id of the event, the same on every try.'),
         header('webhook-event-type', 'Type of the event.'),
         header('webhook-delivery-id', 'Id of the attempt.'),
         header('webhook-attempt', 'Number of the try, from 1.'),
       ],
-      requestBody: { required: true, content: content(dataSchema(events[type]!)) },
+      requestBody: {
+        required: true,
+        content: content(
+          dataSchema(schema) ?? { description: `As the schema made with ${schema['~standard'].vendor} says.` },
+        ),
+      },
       responses: { '2XX': { description: 'Received. Anything else is tried again.' } },
     },
   })
-  return Object.fromEntries(Object.keys(events).map((type) => [type, webhook(type)]))
+  return Object.fromEntries(shown.map(([type, entry]) => [type, webhook(type, entry)]))
 }
 
 function operation(route: Route, path: string): Json {
@@ -125,6 +142,7 @@ const optionalBodies = new Set(['TestInput', 'ReplayInput', 'RotateInput'])
 
 function bodyContent(name: string): Json {
   const json = { schema: ref('schemas', name) }
+  if (name.endsWith('Patch')) return { 'application/merge-patch+json': json, 'application/json': json }
   if (name !== 'ConfigDocument') return { 'application/json': json }
   return {
     'application/json': json,
@@ -154,6 +172,7 @@ function errorsOf({ operation: name, scoped, method, path }: Route, body: string
     '403',
     ...(path.includes(':id') && method !== 'DELETE' ? ['404'] : []),
     ...(body === undefined ? [] : ['413']),
+    ...(name === 'events.create' ? ['429'] : []),
     '500',
     ...(isAbout ? [] : ['503']),
   ]
@@ -167,6 +186,13 @@ const errorResponses: Json = {
   Error403: { description: 'The host or the browser rules forbid it.', content: content(ref('schemas', 'Refusal')) },
   Error404: { description: 'There is no such thing.', content: content(ref('schemas', 'Refusal')) },
   Error413: { description: 'The body is too large.', content: content(ref('schemas', 'Refusal')) },
+  Error429: {
+    description: 'More events than the limit of the workspace lets pass.',
+    headers: {
+      'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0, maximum: 86_400 } },
+    },
+    content: content(ref('schemas', 'Refusal')),
+  },
   Error500: { description: 'Something unexpected; the log tells.', content: content(ref('schemas', 'Refusal')) },
   Error503: {
     description: 'The storage does not answer, or too much waits.',

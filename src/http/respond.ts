@@ -28,6 +28,7 @@ export function errorResponse(
     return json(503, { message: 'service unavailable' }, { 'retry-after': '1' })
   }
   const { body } = cause
+  if (cause.retryAfterMs !== undefined) return json(status, body, { 'retry-after': secondsOf(cause.retryAfterMs) })
   if (body.error === undefined || settings.compatible !== 'webhookx') return json(status, body)
   return json(status, { ...body, error: { ...body.error, fields: inAlphabeticalOrder(body.error.fields) } })
 }
@@ -42,4 +43,9 @@ export function refusalOf({ code, body }: PosthornError): { readonly status: num
 /** What a client sees of a failure that the log tells. */
 export function internalError(): Response {
   return json(500, { message: 'internal error' })
+}
+
+/** Milliseconds as `Retry-After` tells them: whole seconds, rounded up, at least 1. */
+export function secondsOf(ms: number): string {
+  return String(Math.max(1, Math.ceil(ms / 1000)))
 }

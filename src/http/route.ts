@@ -12,6 +12,8 @@ export interface Call {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly maxBodyBytes: number
+  /** Tells of a call that changed or revealed something. */
+  tell(change: { operation: string; workspace: string | null; id: string | null }): void
   /** What the host says of the API. */
   readonly about: About
 }

@@ -1,4 +1,5 @@
 import { PosthornError } from '../errors.ts'
+import { isChange, subjectOf } from '../operations/changes.ts'
 import { type Call as Function, functionOf, optionName } from '../operations/functions-of.ts'
 import type { Method, Operation, OperationName } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
@@ -53,7 +54,10 @@ function routeOf(name: OperationName, operation: Operation): Route {
       const hasId = path.includes('{id}')
       const place = [...(scoped ? [call.workspace] : []), ...(hasId ? [call.params['id']] : [])]
       try {
-        return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)
+        const args = [...place, ...(await readArguments(call, name, operation))]
+        const answer = await useCase(...args)
+        if (isChange(operation, args, answer)) call.tell({ operation: name, ...subjectOf(operation, args, answer) })
+        return await answerOf(operation, answer, call)
       } catch (cause) {
         // The error of an unknown id comes before any error of the body.
         if (hasId && operation.input && isRefusedBody(cause)) await functionOf(call.services, getOf(name))(...place)

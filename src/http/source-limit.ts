@@ -16,11 +16,6 @@ export async function askSourceLimit(ctx: Context, source: Source): Promise<Gran
   }
 }
 
-/** How long a client waits that the limit did not let pass, in whole seconds. */
-export function retryAfterSeconds({ retryAfterMs }: Grant): string {
-  return String(Math.max(1, Math.ceil(retryAfterMs / 1000)))
-}
-
 /** What a limited source says of its limit with each answer. */
 export function limitHeaders({ rate_limit }: Source, grant: Grant): Record<string, string> {
   return {

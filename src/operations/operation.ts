@@ -1,6 +1,6 @@
 import type { ServiceFunctions } from '../surface.ts'
 
-export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 /** A use case: how it is called over HTTP, and the names of the schemas of what goes in and out. */
 export interface Operation {
@@ -23,6 +23,11 @@ export interface Operation {
   readonly list?: true
   /** Names the parameters (`statsParameters` in schema/page.ts) that are the query of the function, where it is no list. */
   readonly asks?: 'stats' | 'instance'
+  /**
+   * Whether `posthorn.on('change')` tells of a call. Default: of all but GETs. `in clear`: where the caller asked for secrets in
+   * clear.
+   */
+  readonly changes?: boolean | 'in clear'
   /** Whether a host may offer the operation to its own customer, who owns the workspace. */
   readonly tenant?: true
 }

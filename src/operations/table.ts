@@ -14,6 +14,7 @@ const table = {
   },
   'workspaces.get': { http: 'GET /workspaces/{id}', answers: { 200: 'Workspace' } },
   'workspaces.update': { http: 'PUT /workspaces/{id}', input: 'WorkspaceUpdate', answers: { 200: 'Workspace' } },
+  'workspaces.patch': { http: 'PATCH /workspaces/{id}', input: 'WorkspacePatch', answers: { 200: 'Workspace' } },
   'workspaces.delete': { http: 'DELETE /workspaces/{id}', answers: { 204: null } },
 
   'endpoints.list': { http: 'GET {P}/endpoints', answers: { 200: 'Endpoint' }, list: true, tenant: true },
@@ -30,18 +31,26 @@ const table = {
     answers: { 200: 'Endpoint' },
     tenant: true,
   },
+  'endpoints.patch': {
+    http: 'PATCH {P}/endpoints/{id}',
+    input: 'EndpointPatch',
+    answers: { 200: 'Endpoint' },
+    tenant: true,
+  },
   'endpoints.delete': { http: 'DELETE {P}/endpoints/{id}', answers: { 204: null }, tenant: true },
 
   'sources.list': { http: 'GET {P}/sources', answers: { 200: 'Source' }, list: true },
   'sources.create': { http: 'POST {P}/sources', input: 'SourceInput', answers: { 201: 'Source' } },
   'sources.get': { http: 'GET {P}/sources/{id}', answers: { 200: 'Source' } },
   'sources.update': { http: 'PUT {P}/sources/{id}', input: 'SourceUpdate', answers: { 200: 'Source' } },
+  'sources.patch': { http: 'PATCH {P}/sources/{id}', input: 'SourcePatch', answers: { 200: 'Source' } },
   'sources.delete': { http: 'DELETE {P}/sources/{id}', answers: { 204: null } },
 
   'plugins.list': { http: 'GET {P}/plugins', answers: { 200: 'Plugin' }, list: true },
   'plugins.create': { http: 'POST {P}/plugins', input: 'PluginInput', answers: { 201: 'Plugin' } },
   'plugins.get': { http: 'GET {P}/plugins/{id}', answers: { 200: 'Plugin' } },
   'plugins.update': { http: 'PUT {P}/plugins/{id}', input: 'PluginUpdate', answers: { 200: 'Plugin' } },
+  'plugins.patch': { http: 'PATCH {P}/plugins/{id}', input: 'PluginPatch', answers: { 200: 'Plugin' } },
   'plugins.delete': { http: 'DELETE {P}/plugins/{id}', answers: { 204: null } },
   'sources.requests': { http: 'GET {P}/sources/{id}/requests', answers: { 200: 'SourceRequests' } },
 
@@ -51,8 +60,14 @@ const table = {
     input: 'TestInput',
     answers: { 200: 'Attempt' },
     tenant: true,
+    changes: false,
   },
-  'endpoints.secret': { http: 'GET {P}/endpoints/{id}/secret', answers: { 200: 'EndpointSecret' }, tenant: true },
+  'endpoints.secret': {
+    http: 'GET {P}/endpoints/{id}/secret',
+    answers: { 200: 'EndpointSecret' },
+    tenant: true,
+    changes: true,
+  },
   'endpoints.rotateSecret': {
     http: 'POST {P}/endpoints/{id}/secret/rotate',
     input: 'RotateInput',
@@ -60,8 +75,18 @@ const table = {
     tenant: true,
   },
   'events.list': { http: 'GET {P}/events', answers: { 200: 'Event' }, list: true, tenant: true },
-  'events.create': { http: 'POST {P}/events', input: 'EventInput', answers: { 201: 'Event', 200: 'Event' } },
-  'events.createMany': { http: 'POST {P}/events/batch', input: 'EventBatch', answers: { 200: 'PublishAnswer[]' } },
+  'events.create': {
+    http: 'POST {P}/events',
+    input: 'EventInput',
+    answers: { 201: 'Event', 200: 'Event' },
+    changes: false,
+  },
+  'events.createMany': {
+    http: 'POST {P}/events/batch',
+    input: 'EventBatch',
+    answers: { 200: 'PublishAnswer[]' },
+    changes: false,
+  },
   'events.replay': {
     http: 'POST {P}/events/replay',
     input: 'ReplayInput',
@@ -91,7 +116,18 @@ const table = {
     options: ['dry_run'],
     answers: { 200: 'SyncReport' },
   },
-  'config.dump': { http: 'POST {P}/config/dump', texts: ['secrets'], answers: { 200: 'ConfigDocument' } },
+  'config.dump': {
+    http: 'POST {P}/config/dump',
+    texts: ['secrets'],
+    answers: { 200: 'ConfigDocument' },
+    changes: 'in clear',
+  },
+  'eventTypes.list': {
+    http: 'GET {P}/event-types',
+    options: ['hidden'],
+    answers: { 200: 'EventType[]' },
+    tenant: true,
+  },
 } as const satisfies Record<OperationName, Operation>
 
 /** The names of all operations. An operation that an error of the compiler names here does not fit its function in surface.ts. */

@@ -19,10 +19,39 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** Event types and the schemas of their `data`. Data is checked as it is and sent as it is: what a schema transforms is not kept. */
-export type EventCatalogue = Readonly<Record<string, EventSchema>>
+/** A schema of an event's `data`, and what people are told of the event type. */
+export interface EventEntry<Input = unknown> {
+  readonly schema: EventSchema<Input>
+  /** What the event means, as text for people. */
+  readonly description?: string
+  /** Data of such an event: a JSON value. */
+  readonly example?: unknown
+  /** Whether endpoints had better not begin to use the event type. Default false. */
+  readonly deprecated?: boolean
+  /** Under which heading the event type is listed. */
+  readonly group?: string
+  /** Whether only operators see the event type. Default false. */
+  readonly hidden?: boolean
+}
 
-type DataOf<Schema> = Schema extends EventSchema<infer Input> ? Input : never
+/** Event types and the schemas of their `data`. Data is checked as it is and sent as it is: what a schema transforms is not kept. */
+export type EventCatalogue = Readonly<Record<string, EventSchema | EventEntry>>
+
+/** An event type of the catalogue as `eventTypes.list` answers it. */
+export interface EventType {
+  readonly event_type: string
+  readonly description: string | null
+  readonly group: string | null
+  readonly deprecated: boolean
+  readonly hidden: boolean
+  /** Data of such an event; null where the host gave none. */
+  readonly example: unknown
+  /** The JSON Schema (draft 2020-12) of the event's data; null where the library of the schema cannot tell one. */
+  readonly schema: Readonly<Record<string, unknown>> | null
+}
+
+type DataOf<Schema> =
+  Schema extends EventSchema<infer Input> ? Input : Schema extends EventEntry<infer Input> ? Input : never
 
 /** What may be published: any event, or those of the catalogue where there is one. */
 export type CatalogueEvent<Events extends EventCatalogue> = string extends keyof Events

@@ -5,10 +5,12 @@ import {
   flag,
   integer,
   list,
+  number,
   object,
   oneOf,
   orNull,
   readOnly,
+  readOnlyText,
   text,
   textProblem,
   unsupported,
@@ -61,6 +63,8 @@ export const maxPatterns = 100_000
 /** How long a request may take where nobody says another time. */
 export const defaultTimeoutMs = 10_000
 
+export const timeout = integer({ min: 0, max: 60_000 })
+
 /** What is sent where. `timeout` is in milliseconds; 0 means `deliver.timeoutMs` of the instance. */
 const request = object({
   url: text({ min: 1, max: 8192, rule: urlProblem, pattern: urlPattern }),
@@ -73,17 +77,23 @@ const request = object({
       values: { pattern: headerValue.source },
     }),
   ),
-  timeout: withDefault(integer({ min: 0, max: 60_000 }), defaultTimeoutMs),
+  timeout: withDefault(timeout, defaultTimeoutMs),
 })
 
 /** One entry per try: the seconds to wait before it, counted from the end of the try before. */
-const retry = object({
+export const retry = object({
   strategy: withDefault(oneOf(['fixed']), 'fixed'),
   config: withDefault(
-    object({ attempts: withDefault(list(integer({ min: 0, max: 31_536_000 }), { min: 1, max: 100 }), [0, 60, 3600]) }),
+    object({
+      attempts: withDefault(list(integer({ min: 0, max: 31_536_000 }), { min: 1, max: 100 }), [0, 60, 3600]),
+      jitter: withDefault(number({ min: 0, max: 1 }), 0),
+    }),
     {},
   ),
 })
+
+/** Why an endpoint is off: by hand, after 410 Gone, by the circuit breaker, or since it failed for days. */
+export type DisabledReason = 'manual' | 'gone' | 'breaker' | 'failing'
 
 /**
  * A request that is missing or null is read as `{}`, so that the refusal names the url. To whoever writes an endpoint it is
@@ -103,6 +113,10 @@ const entries = {
   rate_limit: orNull(rateLimit),
   created_at: readOnly(),
   updated_at: readOnly(),
+  disabled_at: readOnly(),
+  disabled_reason: readOnlyText(),
+  disabled_detail: readOnlyText(),
+  paused: withDefault(flag(), false),
 }
 
 /** What a client may write of an endpoint. */
@@ -120,11 +134,26 @@ export interface Endpoint {
   readonly description: string | null
   readonly enabled: boolean
   readonly request: Readonly<v.InferOutput<typeof request>>
-  readonly retry: { readonly strategy: 'fixed'; readonly config: { readonly attempts: readonly number[] } }
+  readonly retry: {
+    readonly strategy: 'fixed'
+    readonly config: {
+      /** Seconds to wait before each try, counted from the end of the try before. */
+      readonly attempts: readonly number[]
+      /** The most that is added to each wait, as a share of the wait: 0.1 makes 60 s up to 66 s. 0 to 1. */
+      readonly jitter: number
+    }
+  }
   /** Event names or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
   readonly events: readonly string[]
   readonly metadata: Metadata
   readonly rate_limit: RateLimit | null
   readonly created_at: Millis
   readonly updated_at: Millis
+  /** Since when the endpoint is off; null while the endpoint is on, and where the endpoint was turned off by a version that told no reason. */
+  readonly disabled_at: Millis | null
+  readonly disabled_reason: DisabledReason | null
+  /** The reason as one sentence for a person. */
+  readonly disabled_detail: string | null
+  /** While true, attempts are made and wait: nothing is sent, canceled or missed. */
+  readonly paused: boolean
 }

@@ -98,6 +98,19 @@ export function integer({ min = -maxInteger, max = maxInteger }: { min?: number;
   )
 }
 
+/** A number of `min` to `max`, whole or not. */
+export function number({ min, max }: { min: number; max: number }) {
+  return v.pipe(
+    v.number(typeMessage('a number')),
+    v.rawCheck(({ dataset, addIssue }) => {
+      if (!dataset.typed) return
+      if (dataset.value < min) addIssue({ message: `number must be at least ${min}` })
+      else if (dataset.value > max) addIssue({ message: `number must be at most ${max}` })
+    }),
+    keywords({ minimum: min, maximum: max }),
+  )
+}
+
 export function flag() {
   return v.boolean(typeMessage('a boolean'))
 }
@@ -271,6 +284,11 @@ export function orNull<Schema extends v.GenericSchema>(schema: Schema) {
 /** A property that the service sets: accepted when its type is right, and ignored. */
 export function readOnly() {
   return v.nullish(integer())
+}
+
+/** The same for a text. */
+export function readOnlyText() {
+  return v.nullish(text())
 }
 
 /** A property that is refused wherever it stands. */

@@ -1,5 +1,12 @@
-import { object, orNull, readOnly, text, withDefault } from './fields.ts'
+import { integer, object, orNull, readOnly, text, withDefault } from './fields.ts'
 import { description, id, metadata, type Metadata, type Millis, type Input } from './shared.ts'
+
+/** What a workspace may use, for the plans of a host. Null: no more is asked than of the whole instance. */
+const limits = object({
+  events_per_second: orNull(integer({ min: 0, max: 1_000_000 })),
+  retention_days: orNull(integer({ min: 1, max: 36_500 })),
+  endpoints: orNull(integer({ min: 0 })),
+})
 
 /** What a client may write of a workspace. */
 export const workspaceInput = object({
@@ -9,6 +16,7 @@ export const workspaceInput = object({
   metadata: withDefault(metadata, {}),
   created_at: readOnly(),
   updated_at: readOnly(),
+  limits: withDefault(limits, {}),
 })
 export type WorkspaceInput = Input<typeof workspaceInput>
 
@@ -25,4 +33,15 @@ export interface Workspace {
   readonly metadata: Metadata
   readonly created_at: Millis
   readonly updated_at: Millis
+  /** What the workspace may use, for the plans of a host; null where the workspace has no limit of its own. */
+  readonly limits: WorkspaceLimits
+}
+
+export interface WorkspaceLimits {
+  /** Events that are accepted in each second: a burst of that many, then one more each 1 / n s. Others are refused with 429. */
+  readonly events_per_second: number | null
+  /** Events and finished attempts older than this many days are removed. The shorter of this and `retention` of the instance counts. */
+  readonly retention_days: number | null
+  /** The most endpoints. The lower of this and `limits.endpoints` of the instance counts. */
+  readonly endpoints: number | null
 }

@@ -1,13 +1,14 @@
 import type { Catalogue } from '../contracts/catalogue.ts'
 import { invalid } from '../errors.ts'
-import type { EventCatalogue } from '../schema/catalogue.ts'
+import type { EventCatalogue, EventEntry, EventSchema } from '../schema/catalogue.ts'
 import { reasonsAt } from '../schema/parse.ts'
 
-export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
+export function catalogue(given: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
+  const entries = Object.fromEntries(Object.entries(given).map(([type, entry]) => [type, entryOf(entry)]))
   return {
-    schemas,
+    entries,
     async check(eventType, data) {
-      const schema = Object.hasOwn(schemas, eventType) ? schemas[eventType] : undefined
+      const schema = Object.hasOwn(entries, eventType) ? entries[eventType]?.schema : undefined
       if (schema === undefined) {
         if (strict) throw invalid({ event_type: `unknown event type '${eventType}'` })
         return
@@ -21,4 +22,8 @@ export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict
       throw reasonsAt(placed)
     },
   }
+}
+
+function entryOf(given: EventSchema | EventEntry): EventEntry {
+  return '~standard' in given ? { schema: given } : given
 }

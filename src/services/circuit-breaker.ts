@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { failing } from '../core/breaker.ts'
+import { disabledEndpoint } from '../core/endpoint-row.ts'
 import { minuteMs } from '../core/notes.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { foldNotes } from './fold-notes.ts'
@@ -25,14 +26,14 @@ export async function tripCircuitBreakers(
   }
 
   /** False when it is off or gone already, fails no more, or somebody keeps writing it. */
-  async function disable(workspaceId: string, endpointId: string): Promise<boolean> {
+  async function disable(workspaceId: string, endpointId: string, detail: string): Promise<boolean> {
     let announced = false
     for (let tries = 0; tries < mostTries; tries++) {
       const stored = await ctx.storage.endpoints.get(workspaceId, endpointId)
       if (stored === null || !stored.row.enabled || !(await stillFails(stored.row))) break
       await willDisable(ctx, workspaceId, endpointId, now, 'breaker')
       announced = true
-      const row = { ...stored.row, enabled: false, updated_at: ctx.clock.now() }
+      const row = disabledEndpoint(stored.row, ctx.clock.now(), 'breaker', detail)
       const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
       if (answer === 'written') return true
       if (answer !== 'conflict') break
@@ -42,12 +43,13 @@ export async function tripCircuitBreakers(
     return false
   }
 
-  for (const { workspaceId, endpointId } of failing(await ctx.storage.attempts.tallies(since), rule)) {
-    if (!(await disable(workspaceId, endpointId))) continue
+  for (const { workspaceId, endpointId, total, failed } of failing(await ctx.storage.attempts.tallies(since), rule)) {
+    const detail = `${failed} of ${total} attempts within ${rule.windowSeconds} seconds failed.`
+    if (!(await disable(workspaceId, endpointId, detail))) continue
     ctx.log.info(`an endpoint was disabled: at least ${rule.failurePercent} % of its attempts failed`, {
       workspace_id: workspaceId,
       endpoint_id: endpointId,
     })
-    ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'failing' })
+    ctx.emit('endpoint.disabled', { workspace_id: workspaceId, endpoint_id: endpointId, reason: 'breaker' })
   }
 }

@@ -3,6 +3,8 @@ import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage/con
 import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { recordText } from '../core/capture.ts'
 import { planConfig } from '../core/config-plan.ts'
+import { type EndpointDefaults, withEndpointDefaults } from '../core/endpoint-defaults.ts'
+import { isHeld } from '../core/endpoint-row.ts'
 import { oneLine } from '../core/one-line.ts'
 import { routesOf } from '../core/unique-keys.ts'
 import { wholeDocument } from '../core/webhookx.ts'
@@ -19,6 +21,7 @@ import { shownConfiguration } from './secrets/shown-configuration.ts'
 import { refusalOf, taken } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
+import { endpointFields } from './endpoints.ts'
 import {
   boundsOf,
   defaultWorkspace,
@@ -39,13 +42,14 @@ export function configurationSync(ctx: Context): ConfigService {
   return {
     async sync(id, document, { dryRun = false } = {}) {
       if (!dryRun && id === defaultWorkspace) await writableWorkspace(ctx, id)
-      const bounds = boundsOf(ctx)
-      refuseTooMany(document, bounds)
+      refuseTooMany(document, boundsOf(ctx))
       const secrets = ctx.secrets.seals ? await sealedRowsOf(ctx.secrets) : null
       const early = secrets === null ? parsed(ctx, document) : null
       return await withWriteLock<SyncReport>(ctx.storage, id, async () => {
         const stored = await configurationOf(id)
         if (stored === null) throw unknownWorkspace(id)
+        const bounds = boundsOf(ctx, stored.workspace)
+        refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
         const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both is there
@@ -62,6 +66,8 @@ export function configurationSync(ctx: Context): ConfigService {
         const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
         if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
+        const released = current.endpoints.filter(({ row }) => isHeld(row) && !staysHeld(row.id, planned.plan))
+        if (released.length > 0) await ctx.resumed(released.map(({ row }) => row.id))
         const answer = withWarnings(report, desired.warnings)
         for (const warning of answer.warnings ?? []) {
           ctx.log.warn(`config sync of workspace ${id}: ${recordText(oneLine(warning), 512)}`)
@@ -80,8 +86,13 @@ export function configurationSync(ctx: Context): ConfigService {
 
 /** A document that its schema passed. */
 function parsed(ctx: Context, document: unknown) {
-  const given = parse(configDocument, document)
+  const given = parse(configDocument, withDefaults(document, ctx.settings.deliver.defaults))
   return ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
+}
+
+function withDefaults(document: unknown, defaults: EndpointDefaults): unknown {
+  if (!isPlainObject(document) || !Array.isArray(document['endpoints'])) return document
+  return { ...document, endpoints: document['endpoints'].map((entry) => withEndpointDefaults(entry, defaults)) }
 }
 
 const mostWarnings = 100
@@ -147,6 +158,12 @@ async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: rea
   if (clash !== undefined) throw taken('path')
 }
 
+/** Whether an endpoint whose attempts wait is still such an endpoint after a plan. */
+function staysHeld(id: string, { endpoints: { put, remove } }: ConfigPlan): boolean {
+  const after = put.find((row) => row.id === id)
+  return after === undefined ? !remove.includes(id) : isHeld(after)
+}
+
 /** A configuration as the document that changes nothing when it is synced back. */
 function documentOf(current: Configuration): ConfigDocument {
   const plugins = pluginsByOwner(current)
@@ -159,7 +176,16 @@ function documentOf(current: Configuration): ConfigDocument {
         plugins: [...(plugins.get(fields.id)?.values() ?? [])].toSorted(byText(({ name }) => name)).map(pluginEntry),
       }))
       .toSorted(byText(({ id }) => id))
-  return { endpoints: entriesOf(current.endpoints), sources: entriesOf(current.sources) }
+  // What has its default and is unknown to WebhookX is left out: so the document stays one of WebhookX.
+  const endpoints = entriesOf(current.endpoints).map(({ paused, retry, ...entry }) => {
+    const { jitter, ...config } = retry.config
+    return {
+      ...endpointFields(entry),
+      retry: { ...retry, config: { ...config, ...(jitter !== 0 && { jitter }) } },
+      ...(paused && { paused }),
+    }
+  })
+  return { endpoints, sources: entriesOf(current.sources) }
 }
 
 function pluginEntry({ id, name, enabled, config, metadata }: Plugin) {

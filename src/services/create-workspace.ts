@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { workspaceRow } from '../core/workspace-row.ts'
 import { PosthornError } from '../errors.ts'
 import { parse } from '../schema/parse.ts'
 import { type Workspace, type WorkspaceInput, workspaceInput } from '../schema/workspace.ts'
@@ -9,7 +10,7 @@ export async function createWorkspace(ctx: Context, input: WorkspaceInput): Prom
   const { id, created_at: _created, updated_at: _updated, ...fields } = parse(workspaceInput, input)
   await writableWorkspace(ctx, defaultWorkspace)
   const now = ctx.clock.now()
-  const row: Workspace = { id: id ?? ctx.newId(), ...fields, created_at: now, updated_at: now }
+  const row = workspaceRow({ id: id ?? ctx.newId(), ...fields, created_at: now, updated_at: now })
   const outcome = await ctx.storage.workspaces.insert(row)
   if (outcome === 'written') return row
   if (outcome === 'missing') throw new PosthornError('internal', 'the storage refused the workspace')

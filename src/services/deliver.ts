@@ -72,6 +72,12 @@ function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null,
   // A test delivery counts in no statistics. It is the one that is not tried again, and may be taken over by a worker.
   const isTest = !retries || trigger === 'TEST'
   const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
-  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, counted }
+  const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
+  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, counted, random }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
+}
+
+/** From 0 to below 1. */
+function randomShare({ platform }: Context): number {
+  return platform.randomBytes(4).reduce((sum, byte) => (sum + byte) / 256, 0)
 }

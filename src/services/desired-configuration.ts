@@ -14,7 +14,7 @@ import type { configDocument } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
-import { insecureProblem } from './endpoints.ts'
+import { endpointFields, insecureProblem } from './endpoints.ts'
 import { completeConfig, placeProblems, readyProblem, signature, staysSealed, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
 
@@ -55,7 +55,7 @@ export async function desiredConfiguration(
     current.endpoints,
     document.endpoints,
     plugins,
-    endpointFields,
+    ({ id: _id, plugins: _plugins, ...entry }) => endpointFields(entry),
     ({ request }, existing) => insecureProblem(ctx, request.url, existing),
   )
   const sources = await desiredOwners(
@@ -91,13 +91,7 @@ export function pluginsByOwner(current: Configuration): ReadonlyMap<string, Owne
   return owners
 }
 
-type EndpointEntry = NonNullable<Document['endpoints']>[number]
 type SourceEntry = NonNullable<Document['sources']>[number]
-
-function endpointFields(entry: EndpointEntry): Desired<Endpoint>['fields'] {
-  const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry
-  return fields
-}
 
 function sourceFields(ctx: Context, entry: SourceEntry, existing: Source | null): Desired<Source>['fields'] {
   const { id: _id, plugins: _plugins, created_at: _created, updated_at: _updated, ...fields } = entry

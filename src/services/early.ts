@@ -19,6 +19,7 @@ export function earlyServices(ctx: Context, ingest: Ingest) {
     attempts: attemptService(ctx),
     config: {},
     instance: {},
+    eventTypes: {},
   }
 }
 

@@ -1,5 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Bounds, Inserted } from '../contracts/storage/configuration.ts'
+import { withEndpointDefaults } from '../core/endpoint-defaults.ts'
+import { type Disabling, isHeld, writtenEndpoint } from '../core/endpoint-row.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type Endpoint, endpointInput } from '../schema/endpoint.ts'
 import { listParameters } from '../schema/page.ts'
@@ -15,10 +17,14 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'health' 
     collection: ctx.storage.endpoints,
     parameters: listParameters.endpoints,
     describe(input, existing): Described<Endpoint> {
-      const { id, fields } = describe(input)
+      const { id, fields } = describe(withEndpointDefaults(input, ctx.settings.deliver.defaults))
       const problems = insecureProblem(ctx, fields.request.url, existing)
       if (problems !== null) throw invalid(problems)
       return { id, fields }
+    },
+    written: writtenEndpoint,
+    async replaced(before, after) {
+      if (isHeld(before) && (after === null || !isHeld(after))) await ctx.resumed([before.id])
     },
     ...(ctx.settings.deliver.sign === 'none' ? {} : { insert: insertSigned }),
   })
@@ -44,8 +50,20 @@ export function endpointResources(ctx: Context): Omit<EndpointService, 'health' 
 }
 
 function describe(input: unknown): Described<Endpoint> {
-  const { id, created_at: _created, updated_at: _updated, plugins: _plugins, ...fields } = parse(endpointInput, input)
-  return { id, fields }
+  const { id, plugins: _plugins, ...given } = parse(endpointInput, input)
+  return { id, fields: endpointFields(given) }
+}
+
+/** What an input says of an endpoint, without what Posthorn alone writes. */
+export function endpointFields<Given extends object>({
+  created_at: _created,
+  updated_at: _updated,
+  disabled_at: _at,
+  disabled_reason: _reason,
+  disabled_detail: _detail,
+  ...fields
+}: Given & { readonly [Name in keyof Disabling | 'created_at' | 'updated_at']?: unknown }) {
+  return fields
 }
 
 /**

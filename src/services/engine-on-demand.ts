@@ -49,6 +49,7 @@ const queue = {
   complete: true,
   pause: true,
   stats: true,
+  resume: true,
   pausedUntil: true,
   dueOf: true,
   nextDueAt: true,

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import { shownAttempt } from '../core/attempt.ts'
+import { isHeld } from '../core/endpoint-row.ts'
 import { matches } from '../core/match.ts'
 import { notFound } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -59,7 +60,7 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
           ? unmatchedReason(endpoint, eventType)
           : attemptReason(shownAttempt(told, now), endpoint, pausedUntil),
       attempts: own.map((attempt) => shownAttempt(attempt, now, ctx.settings.compatible)),
-      next_due_at: open === undefined ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
+      next_due_at: open === undefined || isHeld(endpoint) ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
     }
   }
 }
@@ -88,6 +89,7 @@ function attemptReason(attempt: Attempt, endpoint: Endpoint, pausedUntil: number
     case 'QUEUED': {
       const due = `attempt ${attempt.attempt_number} is due at ${timeText(attempt.scheduled_at)}`
       if (!endpoint.enabled) return `the endpoint is disabled: ${due} and will be canceled unless it is enabled by then`
+      if (endpoint.paused) return `the endpoint is paused: ${due} and waits until the endpoint is resumed`
       if (pausedUntil === null || pausedUntil <= attempt.scheduled_at) return due
       const asked = 'the endpoint asked to be left alone'
       const why = endpoint.rate_limit === null ? asked : `its rate limit is used up, or ${asked}`

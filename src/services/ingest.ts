@@ -5,8 +5,11 @@ import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/schedule.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
+import type { Workspace } from '../schema/workspace.ts'
+import type { Admit } from './admission.ts'
 import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
+import { lazy } from '../runtime/lazy.ts'
 import { taken } from './taken.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -34,6 +37,10 @@ export interface Ingest {
     incoming: Incoming,
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
   ): Promise<Ingested>
+  /** Lets one event of a workspace pass. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
+  admit(workspace: Workspace): Promise<void>
+  /** The same for many, which are refused from the first one that may not pass. */
+  readonly admitted: Admit
   idle(): Promise<void>
   /** Rejects with `unavailable` what waits for the storage. */
   giveUp(): void
@@ -62,7 +69,21 @@ export function ingestService(ctx: Context): Ingest {
     throw new PosthornError('unavailable', 'the configuration changes too fast to match the event')
   }
 
+  const limited = lazy(async () => (await import('./admission.ts')).admission(ctx)) // few workspaces have a limit
+  const admitted: Admit = async (workspace, want) => {
+    if (workspace.limits.events_per_second === null) return { granted: want, retryAfterMs: 0 }
+    return await (
+      await limited()
+    )(workspace, want)
+  }
+
   return {
+    admitted,
+    async admit(workspace) {
+      if (workspace.limits.events_per_second === null) return
+      const { granted, retryAfterMs } = await admitted(workspace, 1)
+      if (granted === 0) throw new PosthornError('rate_limited', 'rate limit exceeded', { retryAfterMs })
+    },
     under: (configuration, incoming) => store(ctx, entries, configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,

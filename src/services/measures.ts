@@ -25,7 +25,7 @@ export interface Measures {
 /** Counts what is told of. */
 export function measures(on: Observers['on']): Measures {
   const attempts = new Map<string, Map<string, number>>()
-  const disabled = new Map([count('gone'), count('failing')])
+  const disabled = new Map([count('gone'), count('breaker'), count('failing')])
   const overloaded = new Map([count('gateway'), count('storage')])
   const durations = { bounds, counts: Array.from({ length: bounds.length + 1 }, () => 0), sum: 0 }
   const seen = { events: 0, exhausted: 0, attempts, disabled, overloaded, durations }

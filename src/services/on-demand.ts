@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
 import type { LateServices } from './early.ts'
+import { eventTypeService } from './event-types.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
@@ -29,6 +30,7 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
     events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
     attempts: {},
     config: configurationSync(ctx),
+    eventTypes: eventTypeService(ctx),
     secrets: resealService(ctx),
     ...statsService(ctx),
     ...statusService(ctx),

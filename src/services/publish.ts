@@ -7,7 +7,7 @@ import { parse } from '../schema/parse.ts'
 import type { Incoming, Ingest, Ingested } from './ingest.ts'
 import type { Created, EventService, StoredAnswer } from './services.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { defaultWorkspace, makeDefault } from './resolve-workspace.ts'
+import { defaultWorkspace, makeDefault, unknownWorkspace } from './resolve-workspace.ts'
 
 /** Publishes events that the host or an API client made. */
 export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create' | 'createMany'> {
@@ -15,14 +15,15 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventService,
 
   /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */
   async function store(workspaceId: string, incoming: Incoming): Promise<Ingested> {
-    try {
-      return await ingest.into(workspaceId, incoming)
-    } catch (cause) {
-      const isUnwritten = cause instanceof PosthornError && cause.code === 'unknown_workspace'
-      if (workspaceId !== defaultWorkspace || !isUnwritten) throw cause
+    let configuration = await ctx.configuration.get(workspaceId)
+    if (configuration === null && workspaceId === defaultWorkspace) {
       await defaults.ask(workspaceId)
-      return await ingest.into(workspaceId, incoming)
+      configuration = await ctx.configuration.get(workspaceId)
     }
+    if (configuration === null) throw unknownWorkspace(workspaceId)
+    await ingest.admit(configuration.workspace)
+    const stored = await ingest.under(configuration, incoming)
+    return stored === 'stale' ? await ingest.into(workspaceId, incoming) : stored
   }
 
   async function publish(workspaceId: string, input: EventInput): Promise<Created<StoredEvent>> {

@@ -36,7 +36,8 @@ export class OutcomeRecorder {
       case 'response': {
         const headers = recordFields(reply.headers, this.#headers)
         const response = { status: reply.status, latency, headers, body: reply.body }
-        return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'] }
+        const isLast = reply.headers['webhook-retry']?.trim().toLowerCase() === 'no'
+        return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'], isLast }
       }
     }
   }

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Bounds, Violation } from '../contracts/storage/configuration.ts'
 import { foreignKeyViolation, PosthornError, uniqueViolation } from '../errors.ts'
+import { workspaceRow } from '../core/workspace-row.ts'
 import { maxPatterns } from '../schema/endpoint.ts'
 import { isStorableText, textRule } from '../schema/fields.ts'
 import type { Workspace } from '../schema/workspace.ts'
@@ -12,9 +13,10 @@ export function unknownWorkspace(idOrName: string): PosthornError {
   return new PosthornError('unknown_workspace', `invalid workspace: ${idOrName}`)
 }
 
-/** How much a workspace may have. */
-export function boundsOf(ctx: Context): Bounds {
-  return { ...ctx.settings.limits, patterns: maxPatterns }
+/** How much a workspace may have: the lower of the limits of the workspace, where given, and those of the instance. */
+export function boundsOf({ settings }: Context, workspace?: Workspace): Bounds {
+  const endpoints = Math.min(workspace?.limits.endpoints ?? Infinity, settings.limits.endpoints)
+  return { ...settings.limits, endpoints, patterns: maxPatterns }
 }
 
 /** The error that tells of a row that cannot stand. */
@@ -55,14 +57,14 @@ async function stored(ctx: Context, idOrName: string): Promise<Workspace | null>
 /** The default workspace as it is shown until it is written. Engines that migrate write it then, others with the first write. */
 export function unwrittenDefault(ctx: Context): Workspace {
   const now = ctx.clock.now()
-  return {
+  return workspaceRow({
     id: defaultWorkspace,
     name: defaultWorkspace,
     description: null,
     metadata: {},
     created_at: now,
     updated_at: now,
-  }
+  })
 }
 
 /**

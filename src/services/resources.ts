@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { Awaitable } from '../contracts/awaitable.ts'
 import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage/configuration.ts'
-import { merge } from '../core/merge.ts'
+import type { Disabling } from '../core/endpoint-row.ts'
+import { merge, mergePatch } from '../core/merge.ts'
 import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
@@ -17,10 +18,13 @@ interface Resource {
   readonly updated_at: number
 }
 
+/** What an input says of a row: all but what Posthorn alone writes. */
+export type Fields<Row extends Resource> = Omit<Row, keyof Resource | keyof Disabling>
+
 /** A row as its input describes it; `id` is null where the client chose none. */
 export interface Described<Row extends Resource> {
   readonly id: string | null
-  readonly fields: Omit<Row, keyof Resource>
+  readonly fields: Fields<Row>
 }
 
 export interface ResourceKind<Row extends Resource> {
@@ -31,14 +35,19 @@ export interface ResourceKind<Row extends Resource> {
   describe(input: unknown, existing: Row | null, workspaceId: string): Awaitable<Described<Row>>
   /** Stores a new row; the collection's insert unless told. */
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
+  /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this one replaces. */
+  written?(row: Omit<Row, keyof Disabling>, before: Row | null): Row
+  /** Hears of a row that was replaced or deleted; `after` is null when it was deleted. */
+  replaced?(before: Row, after: Row | null): Promise<void>
 }
 
 /** Create, read, update and delete, the same for every kind of configuration row. */
 export function resourceService<Row extends Resource, Input, Query extends ListInput>(
   ctx: Context,
-  { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
+  kind: ResourceKind<Row>,
 ): ResourceService<Row, Input, Query> {
   const { secrets } = ctx
+  const { noun, collection, parameters, describe, insert, replaced } = kind
   return {
     async list(workspaceId, query) {
       return await listPage<Row>(parameters, query ?? {}, async (asked) =>
@@ -49,11 +58,13 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
     async create(workspaceId, input) {
       const given = await secrets.given(workspaceId, noun, input, null)
       const { id, fields } = await describe(given, null, workspaceId)
-      const now = ctx.clock.now()
-      const row = assemble<Row>(id ?? ctx.newId(), fields, now, now)
+      const row = assemble(ctx, kind, id ?? ctx.newId(), fields, null)
       const sealed = await secrets.sealed(workspaceId, noun, row)
+      // Of the limits of a workspace only that on endpoints is about rows.
+      const around = noun === 'endpoints' ? await ctx.storage.workspaces.get(workspaceId) : null
+      const bounds = boundsOf(ctx, around?.row)
       const outcome = await writeInto<Inserted>(ctx, workspaceId, () =>
-        (insert ?? collection.insert)(workspaceId, sealed, boundsOf(ctx)),
+        (insert ?? collection.insert)(workspaceId, sealed, bounds),
       )
       if (outcome === 'written') return row
       throw outcome === 'missing' ? unknownWorkspace(workspaceId) : await refusalOf(ctx, workspaceId, outcome)
@@ -65,36 +76,55 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       return await secrets.masked(workspaceId, noun, found.row)
     },
 
-    async update(workspaceId, id, input) {
-      if (!idPattern.test(id)) throw notFound()
-      return await withWriteLock(ctx.storage, workspaceId, async () => {
-        const found = await collection.get(workspaceId, id)
-        if (found === null) throw notFound()
-        const readable = await secrets.readable(workspaceId, noun, found.row)
-        const known = { stored: found.row, readable }
-        const given = await secrets.given(workspaceId, noun, input, known)
-        const { fields } = await describe(merge(readable, given), readable, workspaceId)
-        const clear = assemble<Row>(id, fields, found.row.created_at, ctx.clock.now())
-        const row = await secrets.sealed(workspaceId, noun, clear, known)
-        const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx))
-        if (outcome === 'written') return await secrets.masked(workspaceId, noun, row)
-        if (outcome === 'conflict') return outcome
-        throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
-      })
-    },
+    update: (workspaceId, id, input) => change(ctx, kind, workspaceId, id, (row, given) => merge(row, given), input),
+    patch: (workspaceId, id, patch) => change(ctx, kind, workspaceId, id, mergePatch, patch),
 
     async delete(workspaceId, id) {
-      if (idPattern.test(id)) await collection.delete(workspaceId, id)
+      if (!idPattern.test(id)) return
+      const found = replaced === undefined ? null : await collection.get(workspaceId, id)
+      await collection.delete(workspaceId, id)
+      if (found !== null) await replaced?.(found.row, null)
     },
   }
 }
 
-/** A row in the order of keys in which it is answered. */
-function assemble<Row extends Resource>(
+/** Writes what `changed` makes of a row and an input; again where somebody else wrote the row at the same moment. */
+async function change<Row extends Resource>(
+  ctx: Context,
+  kind: ResourceKind<Row>,
+  workspaceId: string,
   id: string,
-  fields: Omit<Row, keyof Resource>,
-  created_at: number,
-  updated_at: number,
+  changed: (row: Row, input: unknown) => unknown,
+  input: unknown,
+): Promise<Row> {
+  const { noun, collection, describe, replaced } = kind
+  const { secrets } = ctx
+  if (!idPattern.test(id)) throw notFound()
+  return await withWriteLock(ctx.storage, workspaceId, async () => {
+    const found = await collection.get(workspaceId, id)
+    if (found === null) throw notFound()
+    const readable = await secrets.readable(workspaceId, noun, found.row)
+    const known = { stored: found.row, readable }
+    const given = await secrets.given(workspaceId, noun, input, known)
+    const { fields } = await describe(changed(readable, given), readable, workspaceId)
+    const row = await secrets.sealed(workspaceId, noun, assemble(ctx, kind, id, fields, found.row), known)
+    const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx)) // the number of rows stays
+    if (outcome === 'conflict') return outcome
+    if (outcome !== 'written') throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
+    await replaced?.(found.row, row)
+    return await secrets.masked(workspaceId, noun, row)
+  })
+}
+
+/** A row in the order of keys in which it is answered. `before` is the row that this one replaces. */
+function assemble<Row extends Resource>(
+  ctx: Context,
+  { written }: ResourceKind<Row>,
+  id: string,
+  fields: Fields<Row>,
+  before: Row | null,
 ): Row {
-  return { id, ...fields, created_at, updated_at } as unknown as Row // Omit and its keys make the row whole again
+  const now = ctx.clock.now()
+  const row = { id, ...fields, created_at: before?.created_at ?? now, updated_at: now } as unknown as Row // the fields are all but these
+  return written?.(row, before) ?? row
 }

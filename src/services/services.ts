@@ -1,6 +1,7 @@
 import type { PosthornError } from '../errors.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
 import type { ConfigDocument, SyncReport } from '../schema/config.ts'
+import type { EventType } from '../schema/catalogue.ts'
 import type { Endpoint, EndpointInput } from '../schema/endpoint.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import type { CursorPage, ListInput, OffsetPage, TimeFilter } from '../schema/page.ts'
@@ -38,6 +39,13 @@ export interface AttemptListInput extends ListInput {
   readonly status?: AttemptStatus
 }
 
+/** A JSON merge patch of what a client may write (RFC 7396). */
+export type MergePatch<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]?: MergePatch<T[Name]> | null }
+    : T
+
 /** Create, read, update and delete of one kind of configuration row. `workspace` is an id or a name. */
 export interface ResourceService<Row, Input, Query extends ListInput> {
   list(workspace: string, query?: Query): Promise<PageOf<Row>>
@@ -45,6 +53,12 @@ export interface ResourceService<Row, Input, Query extends ListInput> {
   get(workspace: string, id: string): Promise<Row>
   /** A shallow merge: an absent key keeps its value, a present one replaces the whole value. */
   update(workspace: string, id: string, input: Partial<Input>): Promise<Row>
+  /**
+   * A JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a member, which then has its
+   * default, and lists are replaced whole. Of patches at the same moment each one holds.
+   * @throws PosthornError not_found, validation, unique_violation, overloaded (too many writers at once)
+   */
+  patch(workspace: string, id: string, patch: MergePatch<Input>): Promise<Row>
   /** Unknown ids are fine. */
   delete(workspace: string, id: string): Promise<void>
 }
@@ -59,6 +73,8 @@ export interface WorkspaceService {
   ensure(input: EnsureWorkspaceInput): Promise<Workspace>
   get(id: string): Promise<Workspace>
   update(id: string, input: Partial<WorkspaceInput>): Promise<Workspace>
+  /** A JSON merge patch: see `ResourceService`. */
+  patch(id: string, patch: MergePatch<WorkspaceInput>): Promise<Workspace>
   delete(id: string): Promise<void>
 }
 
@@ -87,7 +103,7 @@ export interface Explanation {
   /** One sentence. */
   readonly reason: string
   readonly attempts: readonly Attempt[]
-  /** When the open attempt is next due, pauses counted; null when none is open. */
+  /** When the open attempt is next due, pauses counted; null when none is open, and while the endpoint is paused. */
   readonly next_due_at: number | null
 }
 
@@ -126,6 +142,14 @@ export interface ConfigService {
    * @throws PosthornError validation; unavailable when a secret cannot be opened
    */
   dump(workspace: string, options?: { secrets?: ShownAs | undefined }): Promise<ConfigDocument>
+}
+
+export interface EventTypeService {
+  /**
+   * The event types of the catalogue, in the order of the option `events`. `hidden`: those too that only operators see; default
+   * false.
+   */
+  list(workspace: string, options?: { hidden?: boolean }): Promise<readonly EventType[]>
 }
 
 export interface EndpointService extends ResourceService<Endpoint, EndpointInput, OwnedListInput> {
@@ -190,6 +214,7 @@ export interface UseCases {
   readonly config: ConfigService
   stats(workspace: string, query?: StatsInput): Promise<StatsReport>
   readonly instance: InstanceService
+  readonly eventTypes: EventTypeService
 }
 
 export interface StatusService {

@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import type { Page } from '../contracts/storage/list.ts'
-import { merge } from '../core/merge.ts'
+import { merge, mergePatch } from '../core/merge.ts'
 import { inRange } from '../core/time-range.ts'
+import { workspaceRow } from '../core/workspace-row.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
@@ -31,6 +32,26 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
     return { ...page, rows: rows.slice(0, asked.limit), total: asked.page === null ? null : rows.length }
   }
 
+  function change(
+    id: string,
+    input: unknown,
+    changed: (row: Workspace, input: unknown) => unknown,
+  ): Promise<Workspace> {
+    return withWriteLock(ctx.storage, id, async () => {
+      if (id === defaultWorkspace) await writableWorkspace(ctx, id)
+      const { row: old, revision } = await get(id)
+      const { id: _id, ...fields } = parse(workspaceInput, changed(old, input))
+      if (id === defaultWorkspace && fields.name !== defaultWorkspace) {
+        throw new PosthornError('validation', 'cannot rename default workspace')
+      }
+      const row = workspaceRow({ id, ...fields, created_at: old.created_at, updated_at: ctx.clock.now() })
+      const outcome = await workspaces.update(row, revision)
+      if (outcome === 'written') return row
+      if (outcome === 'conflict') return outcome
+      throw outcome === 'missing' ? notFound() : violationError(outcome)
+    })
+  }
+
   return {
     async list(query = {}) {
       return await listPage<Workspace>(listParameters.workspaces, query, pageOf)
@@ -44,20 +65,8 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
       return (await workspaces.get(id))?.row ?? unwrittenDefault(ctx)
     },
 
-    update: (id, input) =>
-      withWriteLock(ctx.storage, id, async () => {
-        if (id === defaultWorkspace) await writableWorkspace(ctx, id)
-        const { row: old, revision } = await get(id)
-        const { id: _id, ...fields } = parse(workspaceInput, merge(old, input))
-        if (id === defaultWorkspace && fields.name !== defaultWorkspace) {
-          throw new PosthornError('validation', 'cannot rename default workspace')
-        }
-        const row: Workspace = { id, ...fields, created_at: old.created_at, updated_at: ctx.clock.now() }
-        const outcome = await workspaces.update(row, revision)
-        if (outcome === 'written') return row
-        if (outcome === 'conflict') return outcome
-        throw outcome === 'missing' ? notFound() : violationError(outcome)
-      }),
+    update: (id, input) => change(id, input, merge),
+    patch: (id, input) => change(id, input, mergePatch),
 
     async delete(id) {
       if (id === defaultWorkspace) throw new PosthornError('validation', 'cannot delete a default workspace')

@@ -226,6 +226,23 @@ export const queueContract: Contract<Queue> = [
     equal(ids(await take(queue, { now: 20_000 })), ['a'], 'at its end')
   }),
 
+  promise('a pause that is ended early holds no longer, and those of others hold on', async (queue) => {
+    if (queue.resume === undefined) return
+    await queue.add([job('a', 'g', 1), job('b', 'h', 2), job('c', 'g', 3)])
+    await queue.pause([
+      { group: 'g', until: 15_000 },
+      { group: 'h', until: 15_000 },
+    ])
+    equal(await take(queue), [], 'while both are paused')
+    await queue.resume([])
+    await queue.resume(['g', 'unknown'])
+    equal(ids(await take(queue)), ['a', 'c'], 'in order of time')
+    equal((await queue.pausedUntil?.('g', 10_000)) ?? null, null, 'until when')
+    await queue.pause([{ group: 'g', until: 12_000 }])
+    await queue.add([job('d', 'g', 4)])
+    equal(await take(queue), [], 'paused once more')
+  }),
+
   promise('the hold on a job of a paused group can be lengthened and completed', async (queue) => {
     await queue.add([job('a', 'g', 1)])
     const claim = await one(queue)

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
+import { setAside } from './held-endpoints.ts'
 import type { Hold } from './holds.ts'
 import type { ReadyJob } from './ready-job.ts'
 
@@ -65,8 +66,15 @@ export class RateLimits {
     return true
   }
 
-  /** Asks the limiter, once for all jobs of an endpoint. An endpoint with refused jobs is paused until they may be sent. */
+  /** Refuses the jobs of paused endpoints, and of others those that the limiter refuses. */
   async take(jobs: readonly ReadyJob[]): Promise<LimitedJobs> {
+    const { passed, held } = await setAside(this.#ctx, jobs)
+    const { granted, refused } = await this.#limited(passed)
+    return { granted, refused: held.length === 0 ? refused : [...refused, ...held] }
+  }
+
+  /** Asks the limiter, once for all jobs of an endpoint. An endpoint with refused jobs is paused until they may be sent. */
+  async #limited(jobs: readonly ReadyJob[]): Promise<LimitedJobs> {
     const questions = this.#questions(jobs)
     if (questions.size === 0) return { granted: jobs, refused: [] }
     const { clock, limiter, queue } = this.#ctx

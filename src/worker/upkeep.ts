@@ -19,12 +19,13 @@ export interface Upkeep {
   readonly tasks: readonly Task[]
   /** Does all tasks, in order. */
   minute(): Promise<void>
-  /** Whether retention or a breaker is configured, or a signing secret ends: then each minute has work without deliveries. */
+  /** Whether retention or a breaker is configured, of a workspace too, or a signing secret ends: then each minute has work without deliveries. */
   readonly isNeeded: boolean
 }
 
 export function upkeep(ctx: Context, operational?: Operational): Upkeep {
-  const { retention, breaker } = ctx.settings
+  const { retention, breaker, deliver } = ctx.settings
+  const { disableAfterDays } = deliver
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
@@ -41,14 +42,28 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
       await operational?.minute()
     },
   }
-  const tasks = [asking, counting, ...(breaker === undefined ? [] : [breaking]), expiring, purging]
+  const failing: Task = { complaint: 'endpoints that fail for days could not be looked for', run: () => disable(ctx) }
+  const limiting: Task = {
+    complaint: 'old rows of workspaces with a limit could not be purged',
+    run: (signal) => purgeLimited(ctx, signal),
+  }
+  const tasks = [
+    asking,
+    counting,
+    ...(breaker === undefined ? [] : [breaking]),
+    ...(disableAfterDays === undefined ? [] : [failing]),
+    expiring,
+    purging,
+    limiting,
+  ]
 
   return {
     tasks,
     get isNeeded() {
       const purges = retention.eventsDays !== undefined || retention.attemptsDays !== undefined
-      return (
-        breaker !== undefined || purges || [...ctx.configuration.all()].some(({ nextExpiry }) => nextExpiry < Infinity)
+      if (breaker !== undefined || disableAfterDays !== undefined || purges) return true
+      return [...ctx.configuration.all()].some(
+        ({ nextExpiry, workspace }) => nextExpiry < Infinity || workspace.limits.retention_days !== null,
       )
     },
     async minute() {
@@ -76,6 +91,25 @@ async function breakCircuits(ctx: Context): Promise<void> {
   if (breaker === undefined || !(await ctx.storage.turn('breaker', minuteMs, now))) return
   const { tripCircuitBreakers } = await circuitBreaker()
   await tripCircuitBreakers(ctx, breaker, now)
+}
+
+/** Looks at the endpoints of all workspaces, once an hour. */
+async function disable(ctx: Context): Promise<void> {
+  const { disableAfterDays } = ctx.settings.deliver
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (disableAfterDays === undefined || !(await ctx.storage.turn('failing-endpoints', hourMs, now))) return
+  const { disableFailing } = await import('../services/failing-endpoints.ts')
+  await disableFailing(ctx, disableAfterDays, now, hourMs)
+}
+
+/** Purges what workspaces with a retention of their own may no longer have, once an hour. */
+async function purgeLimited(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+  await ctx.clock.ready()
+  const now = ctx.clock.now()
+  if (!(await ctx.storage.turn('workspace-retention', hourMs, now))) return
+  const { purgeWorkspaces } = await import('../services/workspace-retention.ts') // few workspaces have a retention
+  await purgeWorkspaces(ctx, now, signal)
 }
 
 /**

@@ -1,11 +1,12 @@
 import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import { workspaceRow } from '../../src/core/workspace-row.ts'
 import { claimOptions } from '../support/claim-options.ts'
 
 test('an event is stored with its attempts and jobs, and only as many as `keep` stay once they ended', async () => {
   const storage = memory({ keep: 2 })
-  const row = { id: 'w', name: null, description: null, metadata: {}, created_at: 1, updated_at: 1 }
+  const row = workspaceRow({ id: 'w', name: null, description: null, metadata: {}, created_at: 1, updated_at: 1 })
   expect(await storage.workspaces.insert(row)).toBe('written')
   const { revision } = (await storage.configuration('w'))!
   for (let i = 1; i <= 5; i++) {

@@ -78,7 +78,13 @@ describe.skipIf(url === null)('a migration beside others', () => {
     const storage = postgres(pool, { schema, listen: false })
     const posthorn = createPosthorn({ storage, logger: quiet })
     const { created_at, ...row } = await posthorn.workspaces.get('default')
-    expect(row).toEqual({ id: 'default', name: 'default', description: null, metadata: {}, updated_at: created_at })
+    expect(row).toMatchObject({
+      id: 'default',
+      name: 'default',
+      description: null,
+      metadata: {},
+      updated_at: created_at,
+    })
     expect(Math.abs(created_at - Date.now())).toBeLessThan(60_000)
 
     await storage.workspaces.delete('default')

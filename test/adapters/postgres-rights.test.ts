@@ -91,6 +91,7 @@ describe.skipIf(url === null)('a role with the rights that are listed, and no ot
           metadata: {},
           created_at: 1,
           updated_at: 1,
+          limits: { events_per_second: null, retention_days: null, endpoints: null },
         }),
       ).rejects.toMatchObject({
         code: 'unavailable',

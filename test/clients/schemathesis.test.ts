@@ -12,7 +12,7 @@ const meant = [
   /^- ST201 [^]*parameter `\w+_at(\[\w+\])?` in query - .*(greater than maximum|less than minimum)/m,
   // `replay` can be the id of an event and `ensure` that of a workspace, so their methods stand in Allow beside POST.
   /^- ST205 [^]*`Allow: GET, HEAD, POST`[^]*\/events\/replay/m,
-  /^- ST205 [^]*`Allow: GET, HEAD, POST, PUT, DELETE`[^]*\/workspaces\/ensure/m,
+  /^- ST205 [^]*`Allow: GET, HEAD, POST, PUT, PATCH, DELETE`[^]*\/workspaces\/ensure/m,
 ]
 
 /** All that it says. It ends with status 1 when it found something. */

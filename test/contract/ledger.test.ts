@@ -5,8 +5,9 @@ import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { NewAttempt, Settlement, StoredStatus } from '../../src/contracts/storage/attempts.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { random } from '../../src/testing/random.ts'
+import * as rows from '../../src/testing/storage/rows.ts'
 
-const workspace = { id: 'default', name: 'default', description: null, metadata: {}, created_at: 0, updated_at: 0 }
+const workspace = rows.workspace('default', { name: 'default' })
 
 /** Events and attempts in their plainest form: two lists, looked through from end to end. */
 function ledger() {

@@ -2,10 +2,13 @@ import { describe, expect, test } from 'vitest'
 
 import type { Configuration } from '../../src/contracts/storage/configuration.ts'
 import { identify, planConfig, type DesiredConfiguration } from '../../src/core/config-plan.ts'
+import { writtenEndpoint } from '../../src/core/endpoint-row.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
+import { endpointFields } from '../../src/services/endpoints.ts'
+import * as rows from '../../src/testing/storage/rows.ts'
 import { endpointRow } from '../support/rows.ts'
 
-const workspace = { id: 'w', name: null, description: null, metadata: {}, created_at: 1, updated_at: 1 }
+const workspace = rows.workspace('w')
 
 function current(rows: Partial<Record<'endpoints' | 'sources' | 'plugins', readonly object[]>>): Configuration {
   const stored = (list: readonly object[] = []) => list.map((row) => ({ row, revision: 1 }))
@@ -38,7 +41,7 @@ const counter = () => {
   let count = 0
   return () => `new${++count}`
 }
-const fieldsOf = ({ id: _id, created_at: _c, updated_at: _u, ...fields }: ReturnType<typeof endpointRow>) => fields
+const fieldsOf = ({ id: _id, ...row }: ReturnType<typeof endpointRow>) => endpointFields(row)
 
 describe('what entries mean', () => {
   const rows = [
@@ -106,7 +109,7 @@ describe('a plan', () => {
         workspaceId: 'w',
         endpoints: {
           put: [
-            { ...old, enabled: !old.enabled, updated_at: 9 },
+            writtenEndpoint({ ...old, enabled: false, updated_at: 9 }, old),
             { ...same, id: 'new1', created_at: 9, updated_at: 9 },
           ],
           remove: ['gone'],

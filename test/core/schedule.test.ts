@@ -9,7 +9,7 @@ const newId = () => 'new'
 describe('a retry policy', () => {
   const [first] = fanout(
     'event',
-    [endpointRow({ retry: { strategy: 'fixed', config: { attempts: [5, 60, 3600] } } })],
+    [endpointRow({ retry: { strategy: 'fixed', config: { attempts: [5, 60, 3600], jitter: 0 } } })],
     1000,
     newId,
   )

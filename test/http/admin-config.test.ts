@@ -68,6 +68,9 @@ describe('a sync', () => {
     expect((await call('GET', `/endpoints/${old.id}`)).body).toEqual({
       ...old,
       enabled: true,
+      disabled_at: null,
+      disabled_reason: null,
+      disabled_detail: null,
       events: [],
       metadata: {},
       updated_at: expect.any(Number),

@@ -17,6 +17,7 @@ describe('the default workspace', () => {
         metadata: {},
         created_at: expect.any(Number),
         updated_at: expect.any(Number),
+        limits: { events_per_second: null, retention_days: null, endpoints: null },
       })
     }
   })

@@ -195,18 +195,29 @@ test('all reasons of a body come at once, nested as the body is', async () => {
 describe('defaults', () => {
   const stamps = { created_at: expect.any(Number), updated_at: expect.any(Number) }
   const whole = {
-    workspaces: { id: 'r', name: null, description: null, metadata: {}, ...stamps },
+    workspaces: {
+      id: 'r',
+      name: null,
+      description: null,
+      metadata: {},
+      ...stamps,
+      limits: { events_per_second: null, retention_days: null, endpoints: null },
+    },
     endpoints: {
       id: 'r',
       name: null,
       description: null,
       enabled: true,
       request: { url, method: 'POST', headers: null, timeout: 10_000 },
-      retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600] } },
+      retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600], jitter: 0 } },
       events: [],
       metadata: {},
       rate_limit: null,
       ...stamps,
+      disabled_at: null,
+      disabled_reason: null,
+      disabled_detail: null,
+      paused: false,
     },
     sources: {
       id: 'r',

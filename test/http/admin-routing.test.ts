@@ -73,9 +73,9 @@ describe('routes', () => {
 
   test('a wrong method is told which are right', async () => {
     const { call } = api()
-    const answer = await call('PATCH', '/endpoints/x', '{}')
+    const answer = await call('POST', '/endpoints/x', '{}')
     expect(answer).toMatchObject({ status: 405, body: { message: 'method not allowed' } })
-    expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT, DELETE')
+    expect(answer.headers.get('allow')).toBe('GET, HEAD, PUT, PATCH, DELETE')
     expect((await call('GET', '/config/sync')).headers.get('allow')).toBe('POST')
     expect((await call('OPTIONS', '/endpoints')).status).toBe(405)
     // An event may be called so; only POST means something else there.
@@ -215,7 +215,7 @@ describe('the order of checks', () => {
     const crossSite = { 'sec-fetch-site': 'cross-site' }
     const statuses = async (...asked: Parameters<typeof call>) => (await call(...asked)).body.message
     expect(await statuses('PATCH', '/nope', large, crossSite)).toBe('not found')
-    expect(await statuses('PATCH', '/workspaces/x/endpoints/y', large, crossSite)).toBe('method not allowed')
+    expect(await statuses('POST', '/workspaces/x/endpoints/y', large, crossSite)).toBe('method not allowed')
     expect(await statuses('PUT', '/workspaces/x/endpoints/y', large, crossSite)).toBe('forbidden')
     expect(await statuses('PUT', '/workspaces/x/endpoints/y', large)).toBe('invalid workspace: x')
     expect(await statuses('PUT', '/endpoints/y', large)).toBe('Not found')

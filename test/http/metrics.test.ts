@@ -85,6 +85,7 @@ describe('a scrape', () => {
       posthorn_attempt_duration_seconds_count: 4,
       posthorn_deliveries_exhausted_total: 2,
       'posthorn_endpoints_disabled_total{reason="gone"}': 1,
+      'posthorn_endpoints_disabled_total{reason="breaker"}': 0,
       'posthorn_endpoints_disabled_total{reason="failing"}': 0,
       'posthorn_overloaded_total{what="gateway"}': 0,
       posthorn_queue_jobs: 0,

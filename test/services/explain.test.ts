@@ -149,7 +149,7 @@ describe('an endpoint that got the event is explained:', () => {
     await withEndpoint(posthorn)
     // As it was written before tries were bounded.
     const [found] = (await storage.configuration('default'))!.endpoints
-    const retry = { strategy: 'fixed', config: { attempts: [Number.MAX_SAFE_INTEGER] } } as const
+    const retry = { strategy: 'fixed', config: { attempts: [Number.MAX_SAFE_INTEGER], jitter: 0 } } as const
     await storage.endpoints.update('default', { ...found!.row, retry }, found!.revision)
     const { id } = await publish(posthorn)
     expect((await explained(posthorn, id)).reason).toBe(`attempt 1 is due at ${Number.MAX_SAFE_INTEGER}`)

@@ -10,12 +10,16 @@ export function endpointRow(changes: Partial<Endpoint> = {}): Endpoint {
     description: null,
     enabled: true,
     request: { url: 'http://receiver.test/hook', method: 'POST', headers: null, timeout: 10_000 },
-    retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600] } },
+    retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600], jitter: 0 } },
     events: ['*'],
     metadata: {},
     rate_limit: null,
     created_at: 0,
     updated_at: 0,
+    disabled_at: null,
+    disabled_reason: null,
+    disabled_detail: null,
+    paused: false,
     ...changes,
   }
 }

@@ -52,7 +52,7 @@ describe('the circuit breaker', () => {
     await posthorn.advance('1m')
     await posthorn.tick()
     expect(await enabled(posthorn)).toBe(false)
-    expect(told).toEqual([{ workspace_id: 'default', endpoint_id: 'shop', reason: 'failing' }])
+    expect(told).toEqual([{ workspace_id: 'default', endpoint_id: 'shop', reason: 'breaker' }])
     await posthorn.advance('5m')
     expect(told).toHaveLength(1)
   })
@@ -191,7 +191,7 @@ describe('the minute’s work', () => {
     await outcomes(posthorn, 500, 500, 500)
     posthorn.receiver(url).answers(200, 200)
     await posthorn.advance('30m')
-    expect(told).toEqual([{ workspace_id: 'default', endpoint_id: 'shop', reason: 'failing' }, start + 50_000])
+    expect(told).toEqual([{ workspace_id: 'default', endpoint_id: 'shop', reason: 'breaker' }, start + 50_000])
   })
 
   test('of retention removes what grows too old while time passes, and a month passes quickly', async () => {

@@ -2,6 +2,8 @@ import type { Claim } from '../../contracts/queue.ts'
 import type { AttemptQuery, Counted, NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
 import type { IngestEntry } from '../../contracts/storage/events.ts'
 import type { Storage } from '../../contracts/storage.ts'
+import { endpointRow } from '../../core/endpoint-row.ts'
+import { workspaceRow } from '../../core/workspace-row.ts'
 import type { Endpoint } from '../../schema/endpoint.ts'
 import type { StoredEvent } from '../../schema/event.ts'
 import type { Plugin } from '../../schema/plugin.ts'
@@ -15,23 +17,23 @@ export const start = 1_767_225_600_000
 const times = { created_at: start, updated_at: start }
 
 export function workspace(id: string, more: Partial<Workspace> = {}): Workspace {
-  return { id, name: null, description: null, metadata: {}, ...times, ...more }
+  return workspaceRow({ id, name: null, description: null, metadata: {}, ...times, ...more })
 }
 
 export function endpoint(id: string, more: Partial<Endpoint> = {}): Endpoint {
-  return {
+  return endpointRow({
     id,
     name: null,
     description: null,
     enabled: true,
     request: { url: 'https://example.com/hook', method: 'POST', headers: null, timeout: 10_000 },
-    retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600] } },
+    retry: { strategy: 'fixed', config: { attempts: [0, 60, 3600], jitter: 0 } },
     events: ['*'],
     metadata: {},
     rate_limit: null,
     ...times,
     ...more,
-  }
+  })
 }
 
 export function source(

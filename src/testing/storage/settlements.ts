@@ -191,6 +191,7 @@ export const settlementCases: Contract<Storage> = [
     equal(await storage.attempts.settle([gone('u', 'https://example.com/hook')], plain), [disabled], 'its url')
     const { row } = there(await storage.endpoints.get('w', 'ep'), 'ep')
     equal([row.enabled, row.updated_at], [false, start + 20], 'disabled')
+    equal([row.disabled_at, row.disabled_reason], [start + 20, 'gone'], 'why')
     ok((await revisionOf(storage, 'w')) > revision, 'the revision is raised')
     equal(await storage.attempts.settle([gone('v', 'https://example.com/hook')], plain), [settled], 'disabled already')
   }),

@@ -2,7 +2,7 @@ import type { Change } from '../../contracts/storage/configuration.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, endpoint, event, everything, filled, ids, made, settlement, start } from './rows.ts'
+import { attempt, endpoint, entry, event, everything, filled, ids, made, settlement, start } from './rows.ts'
 
 const plain = { enqueue: false }
 const nothing = { eventsBefore: null, attemptsBefore: null, limit: 100 }
@@ -27,6 +27,31 @@ export const upkeepCases: Contract<Storage> = [
     equal(ids((await storage.attempts.list('w', everything)).rows), ['tb', 'tb2', 'tc'], 'attempts')
     equal(await storage.purge({ ...nothing, eventsBefore: 300 }), 0, 'nothing is left')
   }),
+
+  promise(
+    'purge of a workspace removes its old events that have no open attempt, and nothing of others',
+    async (storage) => {
+      const tries = [attempt('ta', 'a'), attempt('tb', 'b')]
+      const events = [
+        event('a', { created_at: 100, unique_id: 'u' }),
+        event('b', { created_at: 100 }),
+        event('c', { created_at: 300 }),
+        event('d', { created_at: 100 }),
+      ]
+      await filled(storage, events, tries)
+      const revision = await made(storage, 'other')
+      await storage.events.ingest([entry('other', revision, event('x', { created_at: 100 }))], plain)
+      await storage.attempts.settle([settlement('w', tries[0]!)], plain)
+      const bound = { ...nothing, eventsBefore: 300, workspaceId: 'w' }
+      equal(await storage.purge({ ...bound, workspaceId: 'unknown' }), 0, 'of an unknown workspace')
+      equal(await storage.purge({ ...bound, limit: 1 }), 1, 'up to the limit')
+      equal(await storage.purge(bound), 2, 'the rest: a, ta and d')
+      equal(await storage.purge(bound), 0, 'nothing is left')
+      equal(ids((await storage.events.list('w', everything)).rows), ['b', 'c'], 'events')
+      equal(ids((await storage.attempts.list('w', everything)).rows), ['tb'], 'attempts')
+      equal(ids((await storage.events.list('other', everything)).rows), ['x'], 'events of others')
+    },
+  ),
 
   promise('purge removes old finished attempts, and no event', async (storage) => {
     const tries = [

@@ -1,0 +1,15 @@
+import type { Context } from '../context.ts'
+import { workspaceRows } from './secrets/all-workspaces.ts'
+
+const dayMs = 86_400_000
+const batchSize = 1000
+
+/** Purges the events of workspaces with a retention of their own, in small steps, so that other work goes on in between. */
+export async function purgeWorkspaces(ctx: Context, now: number, signal: AbortSignal | undefined): Promise<void> {
+  for await (const { id, limits } of workspaceRows(ctx)) {
+    if (limits.retention_days === null) continue
+    const eventsBefore = now - limits.retention_days * dayMs
+    const options = { eventsBefore, attemptsBefore: null, limit: batchSize, workspaceId: id }
+    while (signal?.aborted !== true && (await ctx.storage.purge(options)) > 0) await ctx.clock.sleep(0)
+  }
+}
