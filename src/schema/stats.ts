@@ -1,10 +1,10 @@
 import type { AttemptErrorCode } from './attempt.ts'
 import type { Millis } from './shared.ts'
 
-export const statsSteps = ['minute', 'hour', 'day'] as const
-export type StatsStep = (typeof statsSteps)[number]
-export const statsGroups = ['endpoint', 'event_type', 'workspace'] as const
-export type StatsGroup = (typeof statsGroups)[number]
+export type StatsStep = 'minute' | 'hour' | 'day'
+export const statsSteps = ['minute', 'hour', 'day'] as const satisfies readonly StatsStep[]
+export type StatsGroup = 'endpoint' | 'event_type' | 'workspace'
+export const statsGroups = ['endpoint', 'event_type', 'workspace'] as const satisfies readonly StatsGroup[]
 
 /** What statistics are asked of the whole instance. */
 export interface InstanceStatsInput {
