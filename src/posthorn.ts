@@ -13,7 +13,8 @@ import { adminHandler } from './http/admin.ts'
 import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
 import { operations } from './operations/table.ts'
-import { type Options, parseSettings } from './options.ts'
+import type { Options } from './options.ts'
+import { parseSettings } from './settings.ts'
 import { registry } from './plugins/registry.ts'
 import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
 import { background } from './runtime/background.ts'
@@ -118,7 +119,6 @@ function assemble(platform: Platform, options: Options): Posthorn {
     emit,
   }
 
-  on('change', (change) => log.info(`${change.operation} was called`, { ...change }))
   const composed = composeServices(ctx, operationNames)
   const { ingest, deliver } = composed
   if (settings.operations !== undefined) {
@@ -137,6 +137,7 @@ function handlersAndFunctions(
   routes: ReturnType<typeof routeTable>,
   on: Posthorn['on'],
 ) {
+  on('change', (change) => ctx.log.info(`${change.operation} was called`, { ...change }))
   const telling =
     (actor: string | null): Tell =>
     (change) =>

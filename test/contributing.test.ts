@@ -39,8 +39,11 @@ describe('"Where do I put it?"', () => {
 
   test('a field: no engine, service or handler names a field that is only stored and shown', async () => {
     const rooms = ['src/services', 'src/worker', 'src/core', 'adapters/memory', 'adapters/redis', 'adapters/sql']
-    // A workspace has a description too: the default one is written by a service.
-    expect(sourcesWith(/\bdescription\b/, ...rooms)).toEqual(['src/services/resolve-workspace.ts'])
+    // Workspaces and event types have a description too: services write the default workspace, and answer the catalogue.
+    expect(sourcesWith(/\bdescription\b/, ...rooms)).toEqual([
+      'src/services/event-types.ts',
+      'src/services/resolve-workspace.ts',
+    ])
     expect(pathsOf('A field')).toEqual(
       expect.arrayContaining(sourcesWith(/\bdescription: null/, 'src/testing').filter((path) => path.includes('rows'))),
     )

@@ -1,4 +1,4 @@
-import type { Settings } from '../options.ts'
+import type { Settings } from '../settings.ts'
 
 type Rules = Pick<Settings['admin'], 'allowedOrigins' | 'allowedHosts' | 'publicUrl'>
 

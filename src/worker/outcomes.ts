@@ -7,7 +7,7 @@ const againMs = 1000
 /** Stores the outcomes of attempts, and counts the attempts that ended. */
 export class Outcomes {
   /** Attempts that ended since the instance was made. */
-  readonly ended = { delivered: 0, failed: 0 }
+  readonly ended = { delivered: 0, failed: 0, canceled: 0 }
   readonly #ctx: Context
   readonly #deliver: Deliver
   readonly #complain: (message: string, cause: unknown) => void
@@ -29,6 +29,7 @@ export class Outcomes {
         const status = await this.#deliver.settle(conclusion, { lingers: lingers && !this.#isClosed })
         if (status === 'SUCCESSFUL') this.ended.delivered++
         if (status === 'FAILED') this.ended.failed++
+        if (status === 'CANCELED') this.ended.canceled++
         return
       } catch (cause) {
         this.#complain('outcomes of attempts could not be stored; trying again', cause)

@@ -68,8 +68,9 @@ export class Passes {
     const { ctx, ingest, background } = this.#needs
     for (;;) {
       await Promise.all([ingest.idle(), background.idle()])
-      const { delivered, failed } = await this.tick({ budgetMs: Infinity })
-      if (delivered + failed > 0) continue
+      const ended = this.#ended()
+      await this.tick({ budgetMs: Infinity })
+      if (this.#ended() > ended) continue
       const now = ctx.clock.now()
       const end = Math.max(until ?? now, now)
       const next = await this.#nextDue(end)
@@ -78,6 +79,12 @@ export class Passes {
       else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
       else await this.#passUntil(Math.min(now + Math.max(this.#parts.rests.untilFirst(), 1), end))
     }
+  }
+
+  /** Attempts that ended since the instance was made, canceled ones included. */
+  #ended(): number {
+    const { delivered, failed, canceled } = this.#parts.outcomes.ended
+    return delivered + failed + canceled
   }
 
   /** When the next attempt may be made; null when that is after `until`, or never. */

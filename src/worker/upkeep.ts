@@ -72,8 +72,10 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
   }
 }
 
-// Few instances have a breaker, and few secrets ever end.
+// Few instances have a breaker, few workspaces a retention of their own, and few secrets ever end.
 const circuitBreaker = lazy(() => import('../services/circuit-breaker.ts'))
+const failingEndpoints = lazy(() => import('../services/failing-endpoints.ts'))
+const workspaceRetention = lazy(() => import('../services/workspace-retention.ts'))
 const expiredSecrets = lazy(() => import('../services/secrets/expired-secrets.ts'))
 /** Each minute what settlements noted, each hour what is too old. */
 async function countAttempts(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
@@ -99,7 +101,7 @@ async function disable(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (disableAfterDays === undefined || !(await ctx.storage.turn('failing-endpoints', hourMs, now))) return
-  const { disableFailing } = await import('../services/failing-endpoints.ts')
+  const { disableFailing } = await failingEndpoints()
   await disableFailing(ctx, disableAfterDays, now, hourMs)
 }
 
@@ -108,7 +110,7 @@ async function purgeLimited(ctx: Context, signal: AbortSignal | undefined): Prom
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (!(await ctx.storage.turn('workspace-retention', hourMs, now))) return
-  const { purgeWorkspaces } = await import('../services/workspace-retention.ts') // few workspaces have a retention
+  const { purgeWorkspaces } = await workspaceRetention()
   await purgeWorkspaces(ctx, now, signal)
 }
 

@@ -1,6 +1,6 @@
 import type { Awaitable } from '../../contracts/awaitable.ts'
 import type { RowSecrets } from '../../contracts/row-secrets.ts'
-import type { Settings } from '../../options.ts'
+import type { Settings } from '../../settings.ts'
 import { lazy } from '../../runtime/lazy.ts'
 import type { RowSecretsNeeds } from './needs.ts'
 import type { SealedRows } from './sealed-rows.ts'
