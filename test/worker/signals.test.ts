@@ -209,7 +209,7 @@ describe('what happened is told once', () => {
 
   test('to the log at `info`, with ids; that a delivery failed at `debug`', async () => {
     const { log } = await heardOf({})
-    const ofDelivery = log.lines.filter(({ details }) => details !== undefined && 'event_id' in details)
+    const ofDelivery = log.lines.filter(({ details }) => details instanceof Object && 'event_id' in details)
     expect(ofDelivery.map(({ level, message }) => [level, message])).toEqual([
       ['debug', 'a delivery failed'],
       ['info', 'the tries of a delivery are used up'],
