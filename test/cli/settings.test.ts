@@ -12,7 +12,7 @@ test('docs/cli.md has the table of the code', () => {
 })
 
 test('the defaults are those of the options', () => {
-  const readme = readFileSync('src/options.ts', 'utf8')
+  const readme = readFileSync('src/settings.ts', 'utf8')
   for (const name of ['concurrency', 'perEndpoint'] as const) {
     expect(readme).toContain(`${name}: count(${settings[name].byDefault})`)
   }
