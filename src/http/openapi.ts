@@ -168,7 +168,7 @@ function schemaOf(name: string | null): Json {
 function errorsOf({ operation: name, scoped, method, path }: Route, body: string | undefined): string[] {
   const isAbout = name === 'version' || name === 'openapi'
   return [
-    ...(scoped || method !== 'GET' || name.endsWith('.list') ? ['400'] : []),
+    ...(scoped || method !== 'GET' || name.endsWith('.list') || name === 'instance.stats' ? ['400'] : []),
     '403',
     ...(path.includes(':id') && method !== 'DELETE' ? ['404'] : []),
     ...(body === undefined ? [] : ['413']),
