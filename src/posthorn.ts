@@ -92,7 +92,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),
     settings,
-    counters: noneCounted(),
+    counters: newCounters(),
     requests: requestLog((tenant, request) => operational?.took(tenant, request)),
     thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
@@ -121,11 +121,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
 
   const composed = composeServices(ctx, operationNames)
   const { ingest, deliver } = composed
-  if (settings.operations !== undefined) {
-    operational = operationalOnDemand(ctx, ingest, later)
-    on('exhausted', () => operational?.soon())
-    on('endpoint.disabled', () => operational?.soon())
-  }
+  if (settings.operations !== undefined) operational = operationalOnDemand(ctx, ingest, later, on)
   const worker = { ctx, operational, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
   return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker) }
 }
@@ -156,7 +152,7 @@ function handlersAndFunctions(
   }
 }
 
-function noneCounted(): Counters {
+function newCounters(): Counters {
   return { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
 }
 

@@ -1,14 +1,9 @@
 import type { Settlement } from '../../src/contracts/storage/attempts.ts'
-import type {
-  Counts,
-  Grouping,
-  Statistics,
-  StatisticsQuery,
-  StatisticsRow,
-} from '../../src/contracts/storage/statistics.ts'
-import type { StatsGroup } from '../../src/schema/stats.ts'
-import { addCounts, noCounts, volumeOf } from '../../src/core/counts.ts'
-import { dayMs, fold, joinedStreak, minuteMs, notesIn, noteText, startOf, typeNamer } from '../../src/core/notes.ts'
+import type { Statistics, StatisticsQuery } from '../../src/contracts/storage/statistics.ts'
+import { addCounts } from '../../src/core/counts.ts'
+import { type FoundSum, GroupedSums, GroupVolumes } from '../../src/core/grouped-sums.ts'
+import { fold, joinedStreak, notesIn, noteText, typeNamer } from '../../src/core/notes.ts'
+import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import { addCauses } from './causes.ts'
 import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
 
@@ -18,8 +13,18 @@ const mostNotes = 1000
 export function memoryStatistics(access: Access): Statistics {
   return {
     fold: () => access.write(foldNotes),
-    sums: (query, grouping) => access.read((state) => sums(state, query, grouping)),
-    groups: (query, by, limit) => access.read((state) => groups(state, query, by).slice(0, limit)),
+    sums: (query, grouping) =>
+      access.read((state) => {
+        const sums = new GroupedSums(grouping)
+        for (const found of matching(state, query)) sums.add(found)
+        return sums.rows()
+      }),
+    groups: (query, by, limit) =>
+      access.read((state) => {
+        const volumes = new GroupVolumes(by)
+        for (const found of matching(state, query)) volumes.add(found)
+        return volumes.largest(limit)
+      }),
     streak: (workspaceId, endpointId) =>
       access.read((state) => {
         const streak = roomOf(state, workspaceId)?.statistics.streaks.get(endpointId)
@@ -78,17 +83,12 @@ export function tallied(
 ): { workspaceId: string; endpointId: string; total: number; failed: number }[] {
   const query = { workspaceId: null, step: 'minute', from: startOf(since, minuteMs), to: Infinity } as const
   const found = new Map<string, { workspaceId: string; endpointId: string; total: number; failed: number }>()
-  for (const { workspaceId, sum } of matching(state, query)) {
-    const [succeeded = 0, failed = 0] = sum.counts
+  for (const { workspaceId, endpoint_id: endpointId, counts } of matching(state, query)) {
+    const [succeeded = 0, failed = 0] = counts
     if (succeeded + failed === 0) continue
-    const there = found.get(sum.endpoint_id)
+    const there = found.get(endpointId)
     const total = (there?.total ?? 0) + succeeded + failed
-    found.set(sum.endpoint_id, {
-      workspaceId,
-      endpointId: sum.endpoint_id,
-      total,
-      failed: (there?.failed ?? 0) + failed,
-    })
+    found.set(endpointId, { workspaceId, endpointId, total, failed: (there?.failed ?? 0) + failed })
   }
   return [...found.values()]
 }
@@ -96,7 +96,7 @@ export function tallied(
 function* matching(
   state: State,
   { workspaceId, step, from, to, endpoint_id, event_type }: StatisticsQuery,
-): Generator<{ readonly workspaceId: string; readonly time: number; readonly sum: KeptSum }> {
+): Generator<FoundSum> {
   const rooms = workspaceId === null ? state.rooms.values() : [roomOf(state, workspaceId)]
   for (const room of rooms) {
     if (room === undefined) continue
@@ -108,41 +108,11 @@ function* matching(
         for (const sum of all.values()) {
           if (endpoint_id !== undefined && sum.endpoint_id !== endpoint_id) continue
           if (event_type !== undefined && sum.event_type !== event_type) continue
-          yield { workspaceId: room.row.id, time, sum }
+          yield { workspaceId: room.row.id, time, ...sum }
         }
       }
     }
   }
-}
-
-function groupOf(
-  by: StatsGroup,
-  { workspaceId, sum }: { readonly workspaceId: string; readonly sum: KeptSum },
-): string {
-  return by === 'workspace' ? workspaceId : by === 'endpoint' ? sum.endpoint_id : sum.event_type
-}
-
-function sums(state: State, query: StatisticsQuery, grouping: Grouping | null): StatisticsRow[] {
-  const named = new Set(grouping?.names)
-  const rows = new Map<string, { time: number; group: string | null; counts: Counts }>()
-  for (const found of matching(state, query)) {
-    const name = grouping === null ? null : groupOf(grouping.by, found)
-    const group = name === null || named.has(name) ? name : '*'
-    const key = `${found.time} ${group}`
-    let row = rows.get(key)
-    if (row === undefined) rows.set(key, (row = { time: found.time, group, counts: noCounts() }))
-    addCounts(row.counts, found.sum.counts)
-  }
-  return [...rows.values()]
-}
-
-function groups(state: State, query: StatisticsQuery, by: StatsGroup): string[] {
-  const volumes = new Map<string, number>()
-  for (const found of matching(state, query)) {
-    const group = groupOf(by, found)
-    volumes.set(group, (volumes.get(group) ?? 0) + volumeOf(found.sum.counts))
-  }
-  return [...volumes].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1)).map(([group]) => group)
 }
 
 function tidy(

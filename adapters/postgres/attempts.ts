@@ -5,7 +5,7 @@ import type {
   StoredAttempt,
   StoredStatus,
 } from '../../src/contracts/storage/attempts.ts'
-import { minuteMs, startOf } from '../../src/core/notes.ts'
+import { minuteMs, startOf } from '../../src/core/periods.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import { json, number, numberOrNull, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'

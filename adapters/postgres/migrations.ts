@@ -5,7 +5,7 @@ import { lines } from './migrations/4-lines.ts'
 import { counts } from './migrations/5-counts.ts'
 import { expansions } from './migrations/6-expansions.ts'
 import { inboxTurns } from './migrations/7-inbox-turns.ts'
-import { statistics } from './migrations/10-statistics.ts'
+import { statistics } from './migrations/8-statistics.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. One that was released is never edited: what is to change comes as another one. */

@@ -1,7 +1,7 @@
 import type { Counts, Statistics, StatisticsQuery, StatisticsRow } from '../../src/contracts/storage/statistics.ts'
 import type { StatsGroup, StatsStep } from '../../src/schema/stats.ts'
 import { countNames } from '../../src/core/counts.ts'
-import { dayMs } from '../../src/core/notes.ts'
+import { dayMs } from '../../src/core/periods.ts'
 import type { Row } from '../sql/values.ts'
 import { number, numberOrNull } from '../sql/values.ts'
 import { type Database } from './database.ts'

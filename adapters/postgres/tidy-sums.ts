@@ -1,6 +1,6 @@
 import type { Statistics } from '../../src/contracts/storage/statistics.ts'
 import { countNames } from '../../src/core/counts.ts'
-import { dayMs } from '../../src/core/notes.ts'
+import { dayMs } from '../../src/core/periods.ts'
 import { number } from '../sql/values.ts'
 import { type Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'

@@ -13,6 +13,7 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
+import { openAttempt } from '../../src/core/attempt.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { attemptConditions, type Condition, isDueWithin } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
@@ -285,22 +286,12 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
 
 function parseAttempt([status, plannedJson, endedJson, detailsJson = '']: readonly string[]): StoredAttempt {
   const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
-  const open: Ended = {
-    attempted_at: null,
-    exhausted: false,
-    error_code: null,
-    error_message: null,
-    request: null,
-    response: null,
-    updated_at: planned.created_at,
-  }
-  const ended = endedJson === '' ? open : (JSON.parse(endedJson!) as Ended) // written by settle
+  const ended = endedJson === '' ? {} : (JSON.parse(endedJson!) as Ended) // written by settle
   const details = detailsJson === '' ? null : (JSON.parse(detailsJson) as Details) // written by settle
+  const attempt = { ...openAttempt(planned), ...ended, status: status as StoredStatus } // likewise
   return {
-    ...planned,
-    ...ended,
-    status: status as StoredStatus, // likewise
-    request: ended.request && { ...ended.request, ...details?.request },
-    response: ended.response && { ...ended.response, ...details?.response },
+    ...attempt,
+    request: attempt.request && { ...attempt.request, ...details?.request },
+    response: attempt.response && { ...attempt.response, ...details?.response },
   }
 }

@@ -1,47 +1,26 @@
-import type { Counts, Statistics, StatisticsQuery } from '../../src/contracts/storage/statistics.ts'
-import type { StatsGroup, StatsStep } from '../../src/schema/stats.ts'
-import { addCounts, noCounts, volumeOf } from '../../src/core/counts.ts'
-import { dayMs, startOf } from '../../src/core/notes.ts'
+import type { Statistics, StatisticsQuery } from '../../src/contracts/storage/statistics.ts'
+import type { StatsStep } from '../../src/schema/stats.ts'
+import { type FoundSum, GroupedSums, GroupVolumes } from '../../src/core/grouped-sums.ts'
+import { dayMs, startOf } from '../../src/core/periods.ts'
 import type { Connection } from './client.ts'
 import { foldNotes } from './fold.ts'
 import { fieldsOf } from './hash.ts'
-import { tidySums } from './tidy-sums.ts'
-
-/** A sum of a workspace, as a query finds it. */
-interface Found {
-  readonly workspaceId: string
-  readonly time: number
-  readonly endpoint_id: string
-  readonly event_type: string
-  readonly counts: Counts
-}
+import { allRooms, tidySums } from './tidy-sums.ts'
 
 export function redisStatistics(connection: Connection, tag: string): Statistics {
   return {
     fold: () => foldNotes(connection, tag),
 
     async sums(query, grouping) {
-      const named = new Set(grouping?.names)
-      const rows = new Map<string, { time: number; group: string | null; counts: Counts }>()
-      for await (const found of sumsOf(connection, tag, query)) {
-        const name = grouping === null ? null : groupOf(grouping.by, found)
-        const group = name === null || named.has(name) ? name : '*'
-        const key = `${found.time} ${group}`
-        let row = rows.get(key)
-        if (row === undefined) rows.set(key, (row = { time: found.time, group, counts: noCounts() }))
-        addCounts(row.counts, found.counts)
-      }
-      return [...rows.values()]
+      const sums = new GroupedSums(grouping)
+      for await (const found of sumsOf(connection, tag, query)) sums.add(found)
+      return sums.rows()
     },
 
     async groups(query, by, limit) {
-      const volumes = new Map<string, number>()
-      for await (const found of sumsOf(connection, tag, query)) {
-        const group = groupOf(by, found)
-        volumes.set(group, (volumes.get(group) ?? 0) + volumeOf(found.counts))
-      }
-      const most = [...volumes].toSorted(([a, x], [b, y]) => y - x || (a < b ? -1 : 1))
-      return most.slice(0, limit).map(([group]) => group)
+      const volumes = new GroupVolumes(by)
+      for await (const found of sumsOf(connection, tag, query)) volumes.add(found)
+      return volumes.largest(limit)
     },
 
     async streak(workspaceId, endpointId) {
@@ -64,11 +43,11 @@ export function redisStatistics(connection: Connection, tag: string): Statistics
 }
 
 /** The sums of each endpoint from a time on, of all workspaces that are there. */
-export async function* minutesSince(connection: Connection, tag: string, from: number): AsyncGenerator<Found> {
+export async function* minutesSince(connection: Connection, tag: string, from: number): AsyncGenerator<FoundSum> {
   yield* sumsOf(connection, tag, { workspaceId: null, step: 'minute', from, to: Infinity })
 }
 
-async function* sumsOf(connection: Connection, tag: string, query: StatisticsQuery): AsyncGenerator<Found> {
+async function* sumsOf(connection: Connection, tag: string, query: StatisticsQuery): AsyncGenerator<FoundSum> {
   const { workspaceId, step, from, to, endpoint_id, event_type } = query
   const rooms = workspaceId === null ? await allRooms(connection, tag) : [await roomOf(connection, tag, workspaceId)]
   for (const room of rooms) {
@@ -94,10 +73,6 @@ function kindsOf(step: StatsStep): readonly StatsStep[] {
   return step === 'day' ? ['hour', 'day'] : [step]
 }
 
-async function allRooms(connection: Connection, tag: string): Promise<readonly string[]> {
-  return (await connection.send('ZRANGE', [`${tag}:counted`, '0', '-1'], true)) as readonly string[]
-}
-
 async function roomOf(connection: Connection, tag: string, workspaceId: string): Promise<string | null> {
   return (await connection.send('HGET', [`${tag}:workspaces:${workspaceId}`, 'room'], true)) as string | null
 }
@@ -110,8 +85,4 @@ async function nameOf(connection: Connection, tag: string, room: string | null):
 async function timesOf(connection: Connection, key: string, from: number, to: number): Promise<readonly string[]> {
   const end = to === Infinity ? '+inf' : `(${to}`
   return (await connection.send('ZRANGEBYSCORE', [key, String(from), end], true)) as readonly string[]
-}
-
-function groupOf(by: StatsGroup, { workspaceId, endpoint_id, event_type }: Found): string {
-  return by === 'workspace' ? workspaceId : by === 'endpoint' ? endpoint_id : event_type
 }

@@ -1,5 +1,5 @@
 import type { Attempts } from '../../src/contracts/storage/attempts.ts'
-import { minuteMs, startOf } from '../../src/core/notes.ts'
+import { minuteMs, startOf } from '../../src/core/periods.ts'
 import type { Connection } from './client.ts'
 import { fieldsOf } from './hash.ts'
 import { minutesSince } from './statistics.ts'

@@ -1,5 +1,5 @@
 import type { Statistics } from '../../src/contracts/storage/statistics.ts'
-import { dayMs, minuteMs, startOf } from '../../src/core/notes.ts'
+import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import type { Connection } from './client.ts'
 import { sumFunctions } from './fold.ts'
 import { fieldsOf } from './hash.ts'
@@ -34,7 +34,7 @@ export async function tidySums(
   { minutesBefore, hoursBefore, daysBefore, limit }: Parameters<Statistics['tidy']>[0],
 ): Promise<number> {
   let gone = 0
-  const rooms = (await connection.send('ZRANGE', [`${tag}:counted`, '0', '-1'], true)) as readonly string[]
+  const rooms = await allRooms(connection, tag)
 
   async function each(room: string, kind: string, before: number, rolls: boolean): Promise<void> {
     const index = `${tag}:room:${room}:${kind}s`
@@ -65,6 +65,11 @@ export async function tidySums(
   }
   await forgetTallies(connection, tag, minutesBefore)
   return gone
+}
+
+/** Workspaces that were counted, by the names that Redis has for them; some may be deleted. */
+export async function allRooms(connection: Connection, tag: string): Promise<readonly string[]> {
+  return (await connection.send('ZRANGE', [`${tag}:counted`, '0', '-1'], true)) as readonly string[]
 }
 
 /** What is left of a deleted workspace once its sums are gone. */

@@ -2,10 +2,7 @@ import type { Counted, Settlement } from '../contracts/storage/attempts.ts'
 import type { Cause } from '../contracts/storage/causes.ts'
 import type { Counts, Streak } from '../contracts/storage/statistics.ts'
 import { addCode, codeOf, isCanceled, isExhausted, isSuccess, noCounts } from './counts.ts'
-
-export const minuteMs = 60_000
-export const hourMs = 60 * minuteMs
-export const dayMs = 24 * hourMs
+import { hourMs, minuteMs, startOf } from './periods.ts'
 
 /** Where further event types of a workspace are counted once it has `mostTypes` of them. */
 export const otherTypes = '*'
@@ -102,10 +99,6 @@ export function fold(notes: readonly Note[], typeOf: (place: string, type: strin
     streaks.set(key, before === undefined ? next : { ...next, ...joinedStreak(before, next) })
   }
   return { minutes: [...minutes.values()], hours: [...hours.values()], streaks: [...streaks.values()], causes }
-}
-
-export function startOf(time: number, stepMs: number): number {
-  return Math.floor(time / stepMs) * stepMs
 }
 
 function streakOf([, , , settledAt, code, attempt]: Note): Streak {

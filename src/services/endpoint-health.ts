@@ -1,17 +1,15 @@
 import type { Context } from '../context.ts'
 import { addCounts, noCounts } from '../core/counts.ts'
-import { hourMs, minuteMs, startOf } from '../core/notes.ts'
+import { hourMs, minuteMs, startOf } from '../core/periods.ts'
 import type { EndpointHealth } from '../schema/stats.ts'
 import { foldNotes } from './fold-notes.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 import type { EndpointService } from './services.ts'
 import { storedEndpoint } from './stored-endpoint.ts'
 
 /** Tells how an endpoint does, from the sums that are kept with its attempts. */
 export function endpointHealthService(ctx: Context): Pick<EndpointService, 'health'> {
   return {
-    async health(workspace, id) {
-      const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
+    async health(workspaceId, id) {
       const endpoint = await storedEndpoint(ctx, workspaceId, id)
       await ctx.clock.ready()
       await foldNotes(ctx)

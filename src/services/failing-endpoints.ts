@@ -1,36 +1,49 @@
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
-import { disabledEndpoint, isHeld } from '../core/endpoint-row.ts'
-import { withWriteLock } from '../runtime/write-lock.ts'
+import { isHeld } from '../core/endpoint-row.ts'
+import { dayMs } from '../core/periods.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { leaveCause } from './operational/leave-cause.ts'
 import { allWorkspaces } from './secrets/all-workspaces.ts'
+import { turnOff } from './turn-off.ts'
 
-const dayMs = 86_400_000
 const fewestExhausted = 10
 
-/**
- * Disables the endpoints of which nothing but failures came for `days`, and tells of those that are half way there. `now` and
- * `periodMs`: when this is done, and how often: so each endpoint is told once.
- */
-export async function disableFailing(ctx: Context, days: number, now: number, periodMs: number): Promise<void> {
-  const mostMs = days * dayMs
+/** When it is looked, and how often: so that each endpoint is told of once. */
+interface Look {
+  readonly days: number
+  readonly now: number
+  readonly periodMs: number
+}
+
+/** Turns off the endpoints of which nothing but failures came for `days`, and tells of those that are half way there. */
+export async function disableFailing(ctx: Context, look: Look): Promise<void> {
   for await (const workspaceId of allWorkspaces(ctx)) {
     const configuration = await ctx.storage.configuration(workspaceId)
     for (const { row } of configuration?.endpoints ?? []) {
-      if (!row.enabled || isHeld(row)) continue
-      const since = await failingSince(ctx, workspaceId, row, now - mostMs - dayMs)
-      if (since === null) continue
-      const about = { workspace_id: workspaceId, endpoint_id: row.id }
-      const failingMs = now - since
-      if (failingMs >= mostMs) {
-        if (!(await disable(ctx, workspaceId, row, days))) continue
-        ctx.log.info('an endpoint was disabled: all deliveries failed for days', { ...about, since })
-        ctx.emit('endpoint.disabled', { ...about, reason: 'failing' })
-      } else if (failingMs >= mostMs / 2 && failingMs - mostMs / 2 < periodMs) {
-        ctx.log.info('all deliveries of an endpoint fail', { ...about, since })
-        ctx.emit('endpoint.failing', { ...about, since })
-      }
+      if (row.enabled && !isHeld(row)) await judge(ctx, workspaceId, row, look)
     }
+  }
+}
+
+async function judge(ctx: Context, workspaceId: string, row: Endpoint, { days, now, periodMs }: Look): Promise<void> {
+  const mostMs = days * dayMs
+  const since = await failingSince(ctx, workspaceId, row, now - mostMs - dayMs)
+  if (since === null) return
+  const about = { workspace_id: workspaceId, endpoint_id: row.id }
+  const beyondHalf = now - since - mostMs / 2
+  if (beyondHalf >= mostMs / 2) {
+    const detail = `For ${days} days no delivery succeeded, and at least ${fewestExhausted} used up their tries.`
+    // Where somebody writes the endpoint meanwhile, the next look judges anew.
+    const holds = ({ updated_at }: Endpoint): boolean => updated_at === row.updated_at
+    const judged = { workspaceId, endpointId: row.id, at: now, reason: 'failing', detail, holds } as const
+    if (await turnOff(ctx, judged)) {
+      ctx.log.info('an endpoint was disabled: all deliveries failed for days', { ...about, since })
+    }
+  } else if (beyondHalf >= 0 && beyondHalf < periodMs) {
+    await leaveCause(ctx, { kind: 'failing', ...about, at: now, reason: null })
+    ctx.log.info('all deliveries of an endpoint fail', { ...about, since })
+    ctx.emit('endpoint.failing', { ...about, since })
   }
 }
 
@@ -60,16 +73,4 @@ async function failingSince(
   const [first, ...others] = await exhausted(success === undefined ? { gte: after } : { gt: success.created_at })
   if (first === undefined || others.length + 1 < fewestExhausted) return null
   return (await storage.attempts.get(workspaceId, first.attemptId))?.created_at ?? null
-}
-
-/** False when somebody wrote the endpoint meanwhile: then the next look judges anew. */
-function disable(ctx: Context, workspaceId: string, { id, updated_at }: Endpoint, days: number): Promise<boolean> {
-  const detail = `For ${days} days no delivery succeeded, and at least ${fewestExhausted} used up their tries.`
-  return withWriteLock<boolean>(ctx.storage, workspaceId, async () => {
-    const stored = await ctx.storage.endpoints.get(workspaceId, id)
-    if (stored === null || stored.row.updated_at !== updated_at || !stored.row.enabled) return false
-    const row = disabledEndpoint(stored.row, ctx.clock.now(), 'failing', detail)
-    const answer = await ctx.storage.endpoints.update(workspaceId, row, stored.revision)
-    return answer === 'conflict' ? answer : answer === 'written'
-  })
 }

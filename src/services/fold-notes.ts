@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { dayMs, hourMs, startOf } from '../core/notes.ts'
+import { dayMs, hourMs, startOf } from '../core/periods.ts'
 
 /** Hours are made days after this time. */
 export const hoursKeptMs = 90 * dayMs

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { minuteMs } from '../core/notes.ts'
+import { minuteMs } from '../core/periods.ts'
 
 /** A process that was not seen for so long is no longer told of. */
 export const processesKeptMs = 5 * minuteMs

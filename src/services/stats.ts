@@ -1,14 +1,13 @@
 import type { Context } from '../context.ts'
 import type { Counts, Grouping, StatisticsQuery, StatisticsRow } from '../contracts/storage/statistics.ts'
 import { addCounts, classesOf, noCounts, percentile } from '../core/counts.ts'
-import { dayMs, hourMs, minuteMs, startOf } from '../core/notes.ts'
+import { dayMs, hourMs, minuteMs, startOf } from '../core/periods.ts'
 import { statsParameters } from '../schema/page.ts'
 import type { InstanceStatsInput, StatsBucket, StatsReport, StatsStep } from '../schema/stats.ts'
 import { foldNotes, hoursKeptMs, minutesKeptMs } from './fold-notes.ts'
 import { invalidParameters, checkedParameters } from './listing.ts'
 import { processesKeptMs } from './seen-process.ts'
 import type { UseCases } from './services.ts'
-import { resolveWorkspace } from './resolve-workspace.ts'
 
 const mostBuckets = 1500
 const mostGroups = 100
@@ -18,11 +17,8 @@ const defaultBuckets: Readonly<Record<StatsStep, number>> = { minute: 60, hour: 
 /** Counts of attempts by time. Asking folds the notes that wait, so that an answer counts all that ended before. */
 export function statsService(ctx: Context): Pick<UseCases, 'stats' | 'instance'> {
   return {
-    async stats(workspace, query = {}) {
-      const asked = checkedParameters(statsParameters.stats, query) as InstanceStatsInput // as the parameters say
-      const { id } = await resolveWorkspace(ctx, workspace)
-      return await report(ctx, id, asked)
-    },
+    stats: async (workspaceId, query = {}) =>
+      await report(ctx, workspaceId, checkedParameters(statsParameters.stats, query)),
     instance: {
       stats: async (query = {}) => await report(ctx, null, checkedParameters(statsParameters.instance, query)),
       async processes() {

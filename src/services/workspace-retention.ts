@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
+import { dayMs } from '../core/periods.ts'
 import { workspaceRows } from './secrets/all-workspaces.ts'
 
-const dayMs = 86_400_000
 const batchSize = 1000
 
 /** Purges the events of workspaces with a retention of their own, in small steps, so that other work goes on in between. */

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { minuteMs } from '../core/notes.ts'
+import { minuteMs } from '../core/periods.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { InboxConsumer } from './inbox.ts'

@@ -1,4 +1,4 @@
-import { minuteMs } from '../core/notes.ts'
+import { minuteMs } from '../core/periods.ts'
 import { lengthenEveryMs } from './holds.ts'
 import type { Parts } from './loops.ts'
 import type { Needs } from './needs.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { dayMs, hourMs, minuteMs } from '../core/notes.ts'
+import { dayMs, hourMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
@@ -42,7 +42,10 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
       await operational?.minute()
     },
   }
-  const failing: Task = { complaint: 'endpoints that fail for days could not be looked for', run: () => disable(ctx) }
+  const failing: Task = {
+    complaint: 'endpoints that fail for days could not be looked for',
+    run: () => disableForDays(ctx),
+  }
   const limiting: Task = {
     complaint: 'old rows of workspaces with a limit could not be purged',
     run: (signal) => purgeLimited(ctx, signal),
@@ -77,6 +80,7 @@ const circuitBreaker = lazy(() => import('../services/circuit-breaker.ts'))
 const failingEndpoints = lazy(() => import('../services/failing-endpoints.ts'))
 const workspaceRetention = lazy(() => import('../services/workspace-retention.ts'))
 const expiredSecrets = lazy(() => import('../services/secrets/expired-secrets.ts'))
+
 /** Each minute what settlements noted, each hour what is too old. */
 async function countAttempts(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
   await ctx.clock.ready()
@@ -95,14 +99,14 @@ async function breakCircuits(ctx: Context): Promise<void> {
   await tripCircuitBreakers(ctx, breaker, now)
 }
 
-/** Looks at the endpoints of all workspaces, once an hour. */
-async function disable(ctx: Context): Promise<void> {
+/** Turns off the endpoints that failed for days, of all workspaces. Looks once an hour. */
+async function disableForDays(ctx: Context): Promise<void> {
   const { disableAfterDays } = ctx.settings.deliver
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (disableAfterDays === undefined || !(await ctx.storage.turn('failing-endpoints', hourMs, now))) return
   const { disableFailing } = await failingEndpoints()
-  await disableFailing(ctx, disableAfterDays, now, hourMs)
+  await disableFailing(ctx, { days: disableAfterDays, now, periodMs: hourMs })
 }
 
 /** Purges what workspaces with a retention of their own may no longer have, once an hour. */

@@ -1,11 +1,12 @@
 import { type Contender, compare, isRun, machine, quick, say, table } from './compare.ts'
-import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
+import { eventData, openDeliveries } from './deliveries.ts'
+import { type Engine, engines, freshPlace } from './engines.ts'
 import { bareDispatch, bareRequest } from './peers/bare.ts'
 import { bullmq } from './peers/bullmq.ts'
 import { graphileWorker } from './peers/graphile-worker.ts'
 import { pgBoss } from './peers/pg-boss.ts'
 import { sketch } from './peers/sketch.ts'
-import { concurrency, laps, warmUp } from './peers/tools.ts'
+import { concurrency, warmUp } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
@@ -15,27 +16,13 @@ import { startServers } from './servers.ts'
 
 const rounds = quick ? 1 : 3
 const events = quick ? 4000 : 20_000
-const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 
 /** `slots`: how many requests the endpoint may have at once; the default of the library where it is not given. */
 function posthornOn(engine: Engine, slots?: number): Contender {
   return async (setting) => {
-    const lap = laps(JSON.parse(setting.data))
-    const { posthorn, close } = await openPosthorn(engine, setting, {
+    const { posthorn, run, close } = await openDeliveries(engine, setting, {
       deliver: slots === undefined ? {} : { concurrency: slots, perEndpoint: slots },
-      settled: lap.delivered,
     })
-    const endpoint = await posthorn.endpoints.create('default', { request: { url: setting.url }, events: ['*'] })
-    await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
-    await posthorn.start()
-    // Calls that are made side by side go together by themselves.
-    const run = (count: number) =>
-      lap.run(count, (batch) =>
-        Promise.all(
-          batch.map(({ type, data: value }) => posthorn.events.create('default', { event_type: type, data: value })),
-        ),
-      )
-    await run(warmUp)
     return {
       work: () => run(setting.events),
       async check() {
@@ -48,10 +35,7 @@ function posthornOn(engine: Engine, slots?: number): Contender {
           throw new Error('an attempt has no details')
         }
       },
-      async close() {
-        await posthorn.stop()
-        await close()
-      },
+      close,
     }
   }
 }
@@ -83,7 +67,7 @@ async function main(): Promise<void> {
     async setting() {
       await servers.clean()
       await receiver.counts()
-      return { ...freshPlace(servers), url: receiver.url, events, data }
+      return { ...freshPlace(servers), url: receiver.url, events, data: eventData }
     },
     async after(name) {
       const { arrived, repeated } = await receiver.counts()

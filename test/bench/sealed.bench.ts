@@ -1,6 +1,7 @@
 import { type Contender, compare, isRun, machine, median, quick, say, table } from './compare.ts'
-import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
-import { concurrency, laps, warmUp } from './peers/tools.ts'
+import { eventData, openDeliveries } from './deliveries.ts'
+import { type Engine, engines, freshPlace } from './engines.ts'
+import { concurrency, warmUp } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
@@ -10,31 +11,15 @@ import { startServers } from './servers.ts'
 const given = Number(process.argv.find((word) => /^--rounds=\d+$/.test(word))?.slice('--rounds='.length))
 const rounds = given > 0 ? given : quick ? 1 : 9
 const events = quick ? 4000 : 20_000
-const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 const keys = [{ id: 'bench', key: Buffer.alloc(32, 1).toString('base64') }]
 
 function posthornOn(engine: Engine, isSealed: boolean): Contender {
   return async (setting) => {
-    const lap = laps(JSON.parse(setting.data))
-    const { posthorn, close } = await openPosthorn(engine, setting, {
+    const { posthorn, run, close } = await openDeliveries(engine, setting, {
       deliver: { concurrency, perEndpoint: concurrency },
-      settled: lap.delivered,
+      headers: { authorization: 'Bearer of the receiver' },
       ...(isSealed && { secrets: { keys } }),
     })
-    const headers = { authorization: 'Bearer of the receiver' }
-    const endpoint = await posthorn.endpoints.create('default', {
-      request: { url: setting.url, headers },
-      events: ['*'],
-    })
-    await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
-    await posthorn.start()
-    const run = (count: number) =>
-      lap.run(count, (batch) =>
-        Promise.all(
-          batch.map(({ type, data: value }) => posthorn.events.create('default', { event_type: type, data: value })),
-        ),
-      )
-    await run(warmUp)
     return {
       work: () => run(setting.events),
       async check() {
@@ -43,10 +28,7 @@ function posthornOn(engine: Engine, isSealed: boolean): Contender {
         if (isSealed ? values !== 2 || clear !== 0 : values !== 0)
           throw new Error('the secrets are not as they should be')
       },
-      async close() {
-        await posthorn.stop()
-        await close()
-      },
+      close,
     }
   }
 }
@@ -71,7 +53,7 @@ async function main(): Promise<void> {
       async setting() {
         await servers.clean()
         await receiver.counts()
-        return { ...freshPlace(servers), url: receiver.url, events, data }
+        return { ...freshPlace(servers), url: receiver.url, events, data: eventData }
       },
       async after(name) {
         const { arrived, repeated } = await receiver.counts()

@@ -1,6 +1,7 @@
 import { type Contender, compare, isRun, machine, median, quick, type Run, say, table } from './compare.ts'
-import { type Engine, freshPlace, openPosthorn } from './engines.ts'
-import { concurrency, laps, warmUp } from './peers/tools.ts'
+import { eventData, openDeliveries } from './deliveries.ts'
+import { type Engine, freshPlace } from './engines.ts'
+import { concurrency, warmUp } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
@@ -11,27 +12,14 @@ import { startServers } from './servers.ts'
 const engines = ['memory', 'postgres', 'redis'] as const
 const rounds = quick ? 3 : 9
 const events = quick ? 4000 : 10_000
-const data = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
 const mostPercent = 3
 
 function deliveryOn(engine: Engine, counts: boolean): Contender {
   return async (setting) => {
-    const lap = laps(JSON.parse(setting.data))
-    const { posthorn, close } = await openPosthorn(engine, setting, {
+    const { posthorn, run, close } = await openDeliveries(engine, setting, {
       deliver: { concurrency, perEndpoint: concurrency },
-      settled: lap.delivered,
       counts,
     })
-    const endpoint = await posthorn.endpoints.create('default', { request: { url: setting.url }, events: ['*'] })
-    await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
-    await posthorn.start()
-    const run = (count: number) =>
-      lap.run(count, (batch) =>
-        Promise.all(
-          batch.map(({ type, data: value }) => posthorn.events.create('default', { event_type: type, data: value })),
-        ),
-      )
-    await run(warmUp)
     const counted = async (): Promise<number> => {
       const { data: buckets } = await posthorn.stats('default')
       return buckets.reduce((sum, { succeeded }) => sum + succeeded, 0)
@@ -46,10 +34,7 @@ function deliveryOn(engine: Engine, counts: boolean): Contender {
         const expected = counts ? warmUp + setting.events : 0
         if ((await counted()) !== expected) throw new Error(`${await counted()} attempts were counted, not ${expected}`)
       },
-      async close() {
-        await posthorn.stop()
-        await close()
-      },
+      close,
     }
   }
 }
@@ -74,7 +59,7 @@ async function main(): Promise<void> {
     async setting() {
       await servers.clean()
       await receiver.counts()
-      return { ...freshPlace(servers), url: receiver.url, events, data }
+      return { ...freshPlace(servers), url: receiver.url, events, data: eventData }
     },
     after: async () => {},
   })

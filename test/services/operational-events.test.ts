@@ -22,13 +22,20 @@ async function endpoints(posthorn: TestPosthorn): Promise<void> {
   await posthorn.endpoints.create('ops', { id: 'duty', request: { url: duty }, events: ['posthorn.**'], retry })
 }
 
-/** The operational events, oldest first, as type and data. */
-async function told(posthorn: TestPosthorn): Promise<[string, Record<string, unknown>][]> {
+const changed = 'posthorn.configuration.changed'
+
+/** All operational events, oldest first, as type and data. */
+async function published(posthorn: TestPosthorn): Promise<[string, Record<string, unknown>][]> {
   const events: [string, Record<string, unknown>][] = []
   for await (const event of posthorn.events.each('ops', { sort: 'id.asc' })) {
     events.push([event.event_type, event.data as Record<string, unknown>])
   }
   return events
+}
+
+/** Those of what went wrong. */
+async function told(posthorn: TestPosthorn): Promise<[string, Record<string, unknown>][]> {
+  return (await published(posthorn)).filter(([type]) => type !== changed)
 }
 
 const types = (events: readonly [string, unknown][]): string[] => events.map(([type]) => type)
@@ -80,10 +87,10 @@ onEveryEngine((fresh) => {
     expect(disabled).toMatchObject({ endpoint_id: 'shop', reason: 'gone', exhausted_deliveries: 2 })
     const recovered = events.find(([type]) => type === 'posthorn.endpoint.recovered')![1]
     expect(recovered).toMatchObject({ endpoint_id: 'shop', troubled_since: disabled['at'] })
-    expect(
-      posthorn.deliveries.filter(({ url }) => url === duty),
-      'sent like others',
-    ).toHaveLength(4)
+    const sent = posthorn.deliveries.filter(
+      ({ url, headers }) => url === duty && headers['webhook-event-type'] !== changed,
+    )
+    expect(sent, 'sent like others').toHaveLength(4)
   })
 })
 
@@ -96,6 +103,34 @@ test('an endpoint that the breaker disabled is told, though the breaker may be a
   await posthorn.tick()
   const events = (await told(posthorn)).filter(([type]) => type === 'posthorn.endpoint.disabled')
   expect(events).toEqual([[expect.any(String), expect.objectContaining({ endpoint_id: 'shop', reason: 'breaker' })]])
+})
+
+test('an endpoint that fails for days is told at half the time, and when it is disabled', async () => {
+  const posthorn = instance({ deliver: { disableAfterDays: 2 } })
+  await endpoints(posthorn)
+  posthorn.receiver(shop).answers(500)
+  for (let n = 0; n < 10; n++) await posthorn.events.create('default', { event_type: 'paid', data: {} })
+  await posthorn.advance('50h')
+  await posthorn.tick()
+  const events = (await told(posthorn)).filter(([type]) => type.startsWith('posthorn.endpoint.'))
+  const about = { workspace_id: 'default', endpoint_id: 'shop', exhausted_deliveries: 10 }
+  expect(events).toEqual([
+    ['posthorn.endpoint.failing', expect.objectContaining({ ...about, reason: null })],
+    ['posthorn.endpoint.disabled', expect.objectContaining({ ...about, reason: 'failing' })],
+  ])
+})
+
+test('changes of configuration are told with who made them, those of the own workspace are not', async () => {
+  const posthorn = instance()
+  await endpoints(posthorn)
+  await posthorn.as('ann').endpoints.patch('default', 'shop', { paused: true })
+  await posthorn.drain()
+  const events = (await published(posthorn)).filter(([type]) => type === changed)
+  const at = expect.any(Number) as number
+  expect(events.map(([, data]) => data)).toEqual([
+    { workspace_id: 'default', id: 'shop', operation: 'endpoints.create', actor: null, at },
+    { workspace_id: 'default', id: 'shop', operation: 'endpoints.patch', actor: 'ann', at },
+  ])
 })
 
 test('the workspace is made where it is not there, and nothing is told without the option', async () => {

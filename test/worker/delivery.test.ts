@@ -57,6 +57,19 @@ describe('an event', () => {
     expect(posthorn.deliveries).toHaveLength(1)
   })
 
+  test('is canceled where the endpoint is off; drain goes on until all are, however few a claim brings', async () => {
+    const { queue } = memory()
+    let claims = 0
+    const claim: typeof queue.claim = (options) =>
+      claims++ % 3 === 0 ? queue.claim({ ...options, limit: 1 }) : Promise.resolve([])
+    const posthorn = createTestPosthorn({ queue: { ...queue, claim } })
+    const { id } = await withEndpoint(posthorn)
+    for (let n = 0; n < 3; n++) await publish(posthorn)
+    await posthorn.endpoints.update('default', id, { enabled: false })
+    await posthorn.drain()
+    expect((await attemptsOf(posthorn)).map(({ status }) => status)).toEqual(['CANCELED', 'CANCELED', 'CANCELED'])
+  })
+
   test('published after an endpoint was made is sent there, and before it is not', async () => {
     const posthorn = createTestPosthorn()
     await publish(posthorn)

@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts'
+import type { ConfigurationChange } from '../../contracts/observer.ts'
 import type { Cause, CauseKind } from '../../contracts/storage/causes.ts'
-import { hourMs, minuteMs } from '../../core/notes.ts'
+import { hourMs, minuteMs } from '../../core/periods.ts'
 import { serverUrl } from '../../core/server-url.ts'
 import { PosthornError } from '../../errors.ts'
 import { ensureWorkspace } from '../ensure-workspace.ts'
@@ -110,11 +111,11 @@ export class OperationalEvents {
     return true
   }
 
-  /** One of the breaker counts once the endpoint is disabled, since it is left before that. */
+  /** But for that of a 410, the cause counts once the endpoint is disabled, since it is left before that. */
   async #disabled(cause: Cause): Promise<boolean> {
     if (cause.reason !== 'gone') {
       const stored = await this.#ctx.storage.endpoints.get(cause.workspace_id, cause.endpoint_id)
-      const isDone = stored !== null && !stored.row.enabled && stored.row.updated_at >= cause.at
+      const isDone = stored !== null && (stored.row.disabled_at ?? -Infinity) >= cause.at
       if (!isDone) return stored === null || cause.at < this.#ctx.clock.now() - pendingMs
     }
     return await this.#troubled(cause, 'endpoint.disabled')
@@ -165,6 +166,18 @@ export class OperationalEvents {
       requests,
       refused,
       links: this.#links(workspaceId, { source: `sources/${sourceId}` }),
+    })
+  }
+
+  /** A call that was done. Each is published once, by the process that did it. */
+  async changed({ workspace_id, id, operation, actor }: ConfigurationChange): Promise<void> {
+    const { clock, newId } = this.#ctx
+    await this.publish('configuration.changed', `changed:${newId()}`, {
+      workspace_id,
+      id,
+      operation,
+      actor,
+      at: clock.now(),
     })
   }
 

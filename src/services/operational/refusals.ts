@@ -1,4 +1,4 @@
-import { minuteMs } from '../../core/notes.ts'
+import { minuteMs } from '../../core/periods.ts'
 
 const windowMs = 5 * minuteMs
 /** Fewer requests in a window say nothing. */

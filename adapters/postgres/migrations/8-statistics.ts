@@ -11,7 +11,7 @@ const counts = `
 const upkept = 'fillfactor = 50, autovacuum_vacuum_scale_factor = 0.05, autovacuum_vacuum_threshold = 1000'
 
 export const statistics: Migration = {
-  version: 10,
+  version: 8,
   expands: true,
   sql: `
 -- What settlements leave to be counted: one row for each statement that settles, which no other transaction waits for. The

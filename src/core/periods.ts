@@ -1,0 +1,8 @@
+export const minuteMs = 60_000
+export const hourMs = 60 * minuteMs
+export const dayMs = 24 * hourMs
+
+/** When the period begins in which a time lies, unix milliseconds: minutes, hours and days are those of UTC. */
+export function startOf(time: number, periodMs: number): number {
+  return Math.floor(time / periodMs) * periodMs
+}

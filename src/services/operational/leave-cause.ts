@@ -1,0 +1,22 @@
+import type { Context } from '../../context.ts'
+import type { Cause } from '../../contracts/storage/causes.ts'
+import { isOperational } from '../is-operational.ts'
+
+type Trouble = Pick<Cause, 'workspace_id' | 'endpoint_id' | 'at' | 'reason'> & { readonly kind: 'disabled' | 'failing' }
+
+/**
+ * Leaves the cause of an operational event about an endpoint, so that the event is published whoever dies. That an endpoint
+ * is disabled is left before it is so, and counts once it is so: see `OperationalEvents`.
+ */
+export async function leaveCause(ctx: Context, trouble: Trouble): Promise<void> {
+  if (ctx.settings.operations === undefined) return
+  const configuration = await ctx.configuration.get(trouble.workspace_id)
+  if (configuration === null || isOperational(ctx, configuration.workspace)) return
+  // The endpoint is the id, so that a process that does it anew after a crash leaves no second cause.
+  await ctx.storage.causes.add([{ ...trouble, id: trouble.endpoint_id, attempt_id: null }])
+}
+
+/** The endpoint was not disabled after all. */
+export async function withdraw(ctx: Context, endpointId: string): Promise<void> {
+  if (ctx.settings.operations !== undefined) await ctx.storage.causes.remove([{ kind: 'disabled', id: endpointId }])
+}

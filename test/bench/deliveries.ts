@@ -1,0 +1,45 @@
+import type { Options } from '../../src/options.ts'
+import type { Posthorn } from '../../src/surface.ts'
+import type { Setting } from './compare.ts'
+import { type Engine, openPosthorn } from './engines.ts'
+import { laps, warmUp } from './peers/tools.ts'
+
+/** The data of an event of 1 KiB. */
+export const eventData = JSON.stringify({ customer: 'c'.repeat(32), note: 'n'.repeat(968) })
+
+interface Deliveries {
+  readonly posthorn: Posthorn
+  /** Publishes so many events, and resolves when all are delivered and recorded. */
+  run(count: number): Promise<void>
+  close(): Promise<void>
+}
+
+/** An instance with one endpoint that signs, warmed up. */
+export async function openDeliveries(
+  engine: Engine,
+  setting: Setting,
+  {
+    headers = {},
+    ...options
+  }: Pick<Options, 'deliver' | 'secrets'> & { counts?: boolean; headers?: Readonly<Record<string, string>> },
+): Promise<Deliveries> {
+  const lap = laps(JSON.parse(setting.data))
+  const { posthorn, close } = await openPosthorn(engine, setting, { ...options, settled: lap.delivered })
+  const endpoint = await posthorn.endpoints.create('default', { request: { url: setting.url, headers }, events: ['*'] })
+  await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: endpoint.id })
+  await posthorn.start()
+  // Calls that are made side by side go together by themselves.
+  const run = (count: number) =>
+    lap.run(count, (batch) =>
+      Promise.all(batch.map(({ type, data }) => posthorn.events.create('default', { event_type: type, data }))),
+    )
+  await run(warmUp)
+  return {
+    posthorn,
+    run,
+    async close() {
+      await posthorn.stop()
+      await close()
+    },
+  }
+}
