@@ -68,10 +68,8 @@ function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null,
   const { workspaceId, attempt, event } = loaded.delivery
   const { endpoint } = loaded
   const told = ctx.settings.operations !== undefined && !isOperational(ctx, loaded.configuration.workspace)
-  const trigger: string = attempt.trigger_mode
-  // A test delivery counts in no statistics. It is the one that is not tried again, and may be taken over by a worker.
-  const isTest = !retries || trigger === 'TEST'
-  const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
+  // An attempt without retries is a test delivery, which counts in no statistics.
+  const counted = retries ? { event_type: event?.event_type ?? otherTypes, told } : null
   const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
   const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, counted, random }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
