@@ -2,6 +2,7 @@ import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/cont
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
 import { isListed, pageOf } from './page.ts'
+import { copyOf } from './copy.ts'
 import { type Access, type Kept, type Room, roomOf, type State } from './state.ts'
 import { sorted } from './sorted.ts'
 
@@ -36,7 +37,7 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
           const { row } = keptIn(state).get(id)! // a workspace lists only rows that are there
           return isListed(row, query) && isOwnedAs(row, query) ? row : null
         }
-        return pageOf(room?.[kind] ?? sorted(), query, listed, (row) => structuredClone(row))
+        return pageOf(room?.[kind] ?? sorted(), query, listed, copyOf)
       }),
 
     update: (workspaceId, row, from, bounds) =>
@@ -58,7 +59,7 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
 }
 
 function handedOut<Row>({ row, revision }: Kept<Row>): Stored<Row> {
-  return { row: structuredClone(row), revision }
+  return { row: copyOf(row), revision }
 }
 
 function isOwnedAs(row: Rows[Kind], query: OwnedQuery & PluginQuery): boolean {

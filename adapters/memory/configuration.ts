@@ -3,6 +3,7 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import { type Surroundings, violationOf } from '../../src/core/configuration-rules.ts'
 import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
 import { keysOf, keyText } from '../../src/core/unique-keys.ts'
+import { copyOf } from './copy.ts'
 import { type Access, type Kept, raise, raiseRoutes, type Room, roomOf, type State } from './state.ts'
 import { add, ascending, remove, sorted, type Sorted } from './sorted.ts'
 
@@ -14,7 +15,7 @@ export function memoryConfiguration(access: Access): Pick<Storage, 'configuratio
         const room = roomOf(state, workspaceId)
         if (room === undefined) return null
         return {
-          workspace: structuredClone(room.row),
+          workspace: copyOf(room.row),
           revision: room.revision,
           endpoints: rowsOf(state.endpoints, room.endpoints),
           sources: rowsOf(state.sources, room.sources),
@@ -94,7 +95,7 @@ function surroundings(state: State, room: Room, orphans: ReadonlySet<string>): S
 
 function keep(state: State, room: Room, kind: Kind, row: Rows[Kind], revision: number): void {
   const kept = state[kind] as Map<string, Kept<unknown>> // rows of a plan are of the kind they stand under
-  kept.set(row.id, { room, row: structuredClone(row), revision })
+  kept.set(row.id, { room, row: copyOf(row), revision })
   if (kind === 'endpoints') room.patterns += patternsOf(state, room, row.id)
   add(room[kind], [0, row.id])
   for (const key of keysOf(room.row.id, kind, row)) state.holders.set(keyText(kind, key), row.id)
@@ -120,7 +121,7 @@ function patternsOf(state: State, room: Room, endpointId: string): number {
 function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: Row; revision: number }[] {
   return [...ascending(ids)].map(([, id]) => {
     const { row, revision } = kept.get(id)! // a workspace lists only rows that are there
-    return { row: copyOf(row), revision }
+    return { row: sharedCopyOf(row), revision }
   })
 }
 
@@ -128,10 +129,10 @@ function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: 
 // configuration changes nothing in it.
 const copies = new WeakMap<object, unknown>()
 
-function copyOf<Row>(row: Row): Row {
+function sharedCopyOf<Row>(row: Row): Row {
   const known = copies.get(row as object) as Row | undefined // rows are objects, and a copy has the type of its row
   if (known !== undefined) return known
-  const copy = structuredClone(row)
+  const copy = copyOf(row)
   copies.set(row as object, copy)
   return copy
 }

@@ -2,6 +2,7 @@ import type { Violation, Workspaces } from '../../src/contracts/storage/configur
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { forget } from './configuration.ts'
 import { isListed, pageOf } from './page.ts'
+import { copyOf } from './copy.ts'
 import { type Access, raise, type Room, roomOf, type State } from './state.ts'
 import { add, first, remove, sorted } from './sorted.ts'
 
@@ -37,7 +38,7 @@ export function memoryWorkspaces(access: Access): Workspaces {
             const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
             return isListed(row, query) ? row : null
           },
-          (row) => structuredClone(row),
+          copyOf,
         ),
       ),
 
@@ -50,7 +51,7 @@ export function memoryWorkspaces(access: Access): Workspaces {
         if (violation !== null) return violation
         if (room.row.name !== null) state.roomOfName.delete(room.row.name)
         if (row.name !== null) state.roomOfName.set(row.name, row.id)
-        room.row = structuredClone(row)
+        room.row = copyOf(row)
         room.rowRevision = raise(state, room)
         return 'written'
       }),
@@ -84,7 +85,7 @@ function nameViolation(state: State, { id, name }: Workspace): Violation | null 
 
 function emptyRoom(row: Workspace): Room {
   return {
-    row: structuredClone(row),
+    row: copyOf(row),
     rowRevision: 0,
     revision: 0,
     alive: true,
@@ -100,5 +101,5 @@ function emptyRoom(row: Workspace): Room {
 }
 
 function handedOut(room: Room | undefined): { row: Workspace; revision: number } | null {
-  return room === undefined ? null : { row: structuredClone(room.row), revision: room.rowRevision }
+  return room === undefined ? null : { row: copyOf(room.row), revision: room.rowRevision }
 }

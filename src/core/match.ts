@@ -30,8 +30,9 @@ function isSegment(pattern: string, i: number, end: number): boolean {
   return (i === 0 || pattern.charCodeAt(i - 1) === dot) && (i + 1 === end || pattern.charCodeAt(i + 1) === dot)
 }
 
-interface Pattern {
-  readonly text: string
+/** Patterns of a subscriber that begin with the same segment. */
+interface Patterns {
+  readonly texts: string[]
   /** Of the subscriber. */
   readonly place: number
 }
@@ -44,20 +45,29 @@ export function matcher<Subscriber extends { readonly events: readonly string[] 
   subscribers: readonly Subscriber[],
 ): (eventType: string) => readonly Subscriber[] {
   const exact = new Map<string, number[]>()
-  const patterns = new Map<string, Pattern[]>()
+  const patterns = new Map<string, Patterns[]>()
   subscribers.forEach(({ events }, place) => {
     for (const entry of events) {
-      if (entry.includes('*')) addTo(patterns, headOf(entry), { text: entry, place })
+      if (entry.includes('*')) addPattern(patterns, entry, place)
       else addTo(exact, entry, place)
     }
   })
   return (eventType) => {
     const found = new Set(exact.get(eventType))
     for (const head of [firstSegment(eventType), '*']) {
-      for (const { text, place } of patterns.get(head) ?? []) if (matches(text, eventType)) found.add(place)
+      for (const { texts, place } of patterns.get(head) ?? []) {
+        if (texts.some((text) => matches(text, eventType))) found.add(place)
+      }
     }
     return [...found].toSorted((a, b) => a - b).map((place) => subscribers[place]!)
   }
+}
+
+function addPattern(patterns: Map<string, Patterns[]>, text: string, place: number): void {
+  const head = headOf(text)
+  const last = patterns.get(head)?.at(-1)
+  if (last?.place === place) last.texts.push(text)
+  else addTo(patterns, head, { texts: [text], place })
 }
 
 /** The first segment of a pattern; `*` where an asterisk is in it. */

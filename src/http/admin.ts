@@ -54,6 +54,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
     if (refusal !== null) throw refusal
     const call: Call = {
       services,
+      clock: ctx.clock,
       request,
       url,
       workspace: workspace?.id ?? '',

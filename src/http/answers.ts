@@ -1,5 +1,7 @@
+import type { EngineClock } from '../contracts/clock.ts'
 import type { Operation } from '../operations/operation.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { inSlices } from '../runtime/slices.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Created, PageOf, StoredAnswer } from '../services/services.ts'
@@ -9,7 +11,7 @@ import { json, refusalOf } from './respond.ts'
 
 const documents = lazy(() => import('./configuration-document.ts'))
 
-type Asked = { readonly request: Request; readonly url: URL }
+type Asked = { readonly request: Request; readonly url: URL; readonly clock: EngineClock }
 
 /** The response of an operation whose use case answered this. */
 export async function answerOf({ answers, list }: Operation, answer: unknown, asked: Asked): Promise<Response> {
@@ -19,7 +21,7 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
   if (schema === 'PublishAnswer[]') {
     return json(200, `[${(answer as readonly StoredAnswer[]).map(publishJson).join(',')}]`)
   }
-  if (list) return pageOf(asked.url, answer as PageOf<object>, rowJson)
+  if (list) return await pageOf(asked, answer as PageOf<object>, rowJson)
   if (schema === 'ConfigDocument') return await documentAnswer(answer as ConfigDocument, asked)
   if (answers[201] === undefined) return json(200, rowJson(answer))
   if (answers[200] === undefined) return json(201, answer)
@@ -48,9 +50,15 @@ function publishJson(answer: StoredAnswer): string {
   return JSON.stringify({ error: { status, ...body } })
 }
 
-/** A page, in cursor mode with the addresses beside it as the client may follow them. */
-function pageOf(url: URL, page: PageOf<object>, rowJson: (row: unknown) => string): Response {
-  const data = `[${page.data.map(rowJson).join(',')}]`
+/** A page, in cursor mode with the addresses beside it as the client may follow them. Rows may be long: others get a turn. */
+async function pageOf(
+  { url, clock }: Asked,
+  page: PageOf<object>,
+  rowJson: (row: unknown) => string,
+): Promise<Response> {
+  const texts: string[] = []
+  await inSlices(clock, page.data, (row) => texts.push(rowJson(row)))
+  const data = `[${texts.join(',')}]`
   if ('total' in page) return json(200, `{"total":${page.total},"data":${data}}`)
   const { next, prev } = pageLinks(url.pathname, url.searchParams, page)
   return json(200, `{"data":${data},"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)

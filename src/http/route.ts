@@ -1,3 +1,4 @@
+import type { EngineClock } from '../contracts/clock.ts'
 import type { Method } from '../operations/operation.ts'
 import type { Services } from '../services/services.ts'
 import type { About } from './about.ts'
@@ -5,6 +6,7 @@ import type { About } from './about.ts'
 /** A request that was routed, placed in its workspace and authorized. */
 export interface Call {
   readonly services: Services
+  readonly clock: EngineClock
   readonly request: Request
   readonly url: URL
   /** The id of the workspace that the path names; empty where it names none. */

@@ -6,7 +6,7 @@ import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
 import { inTwo, matchJobs, type ReadyJob } from './ready-job.ts'
 import type { Rests } from './rests.ts'
-import { inSlices } from './slices.ts'
+import { inSlices } from '../runtime/slices.ts'
 import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 

@@ -54,5 +54,6 @@ function over(seals: boolean, headers: ReadonlySet<string>, rows: () => Awaitabl
 
 /** Whether a value may hold a sealed text. */
 export function holdsSealed(value: unknown): boolean {
-  return JSON.stringify(value).includes('"sealed:v1:')
+  if (typeof value === 'string') return value.startsWith('sealed:v1:')
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsSealed)
 }
