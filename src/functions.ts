@@ -29,13 +29,15 @@ export function serviceFunctions(
   const functions = functionsOf((name, operation) => {
     const call = functionOf(services, name)
     const show = shownBy(operation)
-    const done = async (args: readonly unknown[]): Promise<unknown> => {
-      const answer = await call(...args)
+    const done = (args: readonly unknown[], answer: unknown): unknown => {
       if (isChange(operation, args, answer)) tell({ operation: name, ...subjectOf(operation, args, answer) })
       return show(answer)
     }
-    if (!operation.http.includes('{P}')) return guard(async (...args) => done(args))
-    return guard(async (workspace, ...args) => done([await workspaceIds(workspace as string, name), ...args]))
+    if (!operation.http.includes('{P}')) return guard(async (...args) => done(args, await call(...args)))
+    return guard(async (...args) => {
+      args[0] = await workspaceIds(args[0] as string, name)
+      return done(args, await call(...args))
+    })
   })
   const raw = async (workspace: string, id: string): Promise<string> =>
     (await services.events.get(await workspaceIds(workspace, 'events.get'), id)).data
@@ -50,7 +52,7 @@ function shownBy({ answers, list }: Operation): (answer: unknown) => unknown {
   if (answers[201] !== undefined && answers[200] !== undefined) {
     return (answer) => {
       const { row, created } = answer as Created<object>
-      return isEvent ? { ...parsed(row as StoredEvent), created } : row
+      return isEvent ? Object.assign(parsed(row as StoredEvent), { created }) : row
     }
   }
   if (!isEvent) return (answer) => answer

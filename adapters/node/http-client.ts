@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
+import type { Cancelable } from '../../src/contracts/cancelable.ts'
 import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-client.ts'
 import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/request.ts'
@@ -90,7 +91,7 @@ export function guardedClient(
 ): HttpClient & { readonly connections: number } {
   const client = guarded(options, load)
 
-  function send({ url, method, headers, body }: Outbound, options: SendOptions): Promise<Reply> {
+  function send({ url, method, headers, body }: Outbound, options: SendOptions, until?: Cancelable): Promise<Reply> {
     const { timeoutMs, captureBytes, workspaceId } = options
     const ending = client.request(url, {
       method,
@@ -99,7 +100,7 @@ export function guardedClient(
       timeoutMs,
       workspace: workspaceId ?? null,
       restMs: restOfAnswerMs,
-      until: options.cancellation ?? cancelableBy(options.signal),
+      until: until ?? cancelableBy(options.signal),
       maxBytes: captureBytes,
     })
     return ending.then((known) => (known.kind === 'response' ? replyOf(known, captureBytes) : known))

@@ -6,12 +6,6 @@ export interface SendOptions {
   readonly timeoutMs: number
   /** Aborted when the hold on the attempt is lost or the worker stops. */
   readonly signal: AbortSignal
-  /**
-   * Tells the same as `signal`. A client that follows it does not read `signal`, which is made when it is read: a signal for
-   * each delivery took a tenth of the time of a delivery. Missing for requests that the worker does not make, and in a copy
-   * of the options.
-   */
-  readonly cancellation?: Cancelable
   /** The most bytes of the answer's body, and of its headers, that are kept. */
   readonly captureBytes: number
   /** Whose request it is: a client may share its connections by workspace. Missing for requests of the host itself. */
@@ -42,7 +36,11 @@ export type Reply =
 
 /** Sends one request. It never throws and never follows a redirect. */
 export interface HttpClient {
-  send(request: Outbound, options: SendOptions): Promise<Reply>
+  /**
+   * `until` tells the same as `options.signal`, which is made when it is read: a client that follows `until` saves a signal
+   * for each delivery, a tenth of the time of a delivery. Missing for requests that the worker does not make.
+   */
+  send(request: Outbound, options: SendOptions, until?: Cancelable): Promise<Reply>
   /** Closes idle connections. */
   close?(): Promise<void>
 }

@@ -1,5 +1,4 @@
 import type { Cancelable } from '../contracts/cancelable.ts'
-import type { SendOptions } from '../contracts/http-client.ts'
 
 /**
  * An `AbortController` that is made when its signal is asked for. Each delivery has one and hardly any is ever canceled:
@@ -34,18 +33,4 @@ export class Cancellation implements Cancelable {
     const at = this.#followers.indexOf(onCancel)
     if (at !== -1) this.#followers.splice(at, 1)
   }
-}
-
-/**
- * Options of a request that ends with a cancellation. The cancellation is not enumerable: a client that wraps another
- * client and copies the options, with a signal of its own perhaps, passes on the signal alone.
- */
-export function sendOptions(options: Omit<SendOptions, 'signal' | 'cancellation'>, until: Cancellation): SendOptions {
-  const all = {
-    ...options,
-    get signal() {
-      return until.signal
-    },
-  }
-  return Object.defineProperty(all, 'cancellation', { value: until })
 }

@@ -49,18 +49,29 @@ export function matcher<Subscriber extends { readonly events: readonly string[] 
   subscribers.forEach(({ events }, place) => {
     for (const entry of events) {
       if (entry.includes('*')) addPattern(patterns, entry, place)
-      else addTo(exact, entry, place)
+      else if (exact.get(entry)?.at(-1) !== place) addTo(exact, entry, place)
     }
   })
   return (eventType) => {
-    const found = new Set(exact.get(eventType))
-    for (const head of [firstSegment(eventType), '*']) {
-      for (const { texts, place } of patterns.get(head) ?? []) {
-        if (texts.some((text) => matches(text, eventType))) found.add(place)
-      }
+    const lists = [exact.get(eventType) ?? none]
+    if (patterns.size > 0) {
+      for (const head of [firstSegment(eventType), '*']) lists.push(wanting(patterns.get(head), eventType))
     }
-    return [...found].toSorted((a, b) => a - b).map((place) => subscribers[place]!)
+    const some = lists.filter((places) => places.length > 0)
+    // A list alone is in order. In several the same subscriber may stand twice.
+    const places = some.length === 1 ? some[0]! : [...new Set(some.flat())].toSorted((a, b) => a - b)
+    return places.map((place) => subscribers[place]!)
   }
+}
+
+const none: readonly number[] = []
+
+/** The places of the subscribers that want an event type by a pattern. */
+function wanting(patterns: readonly Patterns[] | undefined, eventType: string): readonly number[] {
+  if (patterns === undefined) return none
+  const places: number[] = []
+  for (const { texts, place } of patterns) if (texts.some((text) => matches(text, eventType))) places.push(place)
+  return places
 }
 
 function addPattern(patterns: Map<string, Patterns[]>, text: string, place: number): void {

@@ -75,30 +75,53 @@ export function typeNamer(known: Map<string, Set<string>>): (place: string, type
 
 /** `typeOf` answers the type under which an event type of a place is counted. */
 export function fold(notes: readonly Note[], typeOf: (place: string, type: string) => string): Folded {
-  const minutes = new Map<string, Sum>()
-  const hours = new Map<string, Sum>()
+  const minutes = new Sums()
+  const hours = new Sums()
   const streaks = new Map<string, PlacedStreak>()
   const causes: Cause[] = []
-  const add = (sums: Map<string, Sum>, sum: Omit<Sum, 'counts'>, code: number): void => {
-    const key = `${sum.time} ${sum.place} ${sum.endpoint_id} ${sum.event_type}`
-    let there = sums.get(key)
-    if (there === undefined) sums.set(key, (there = { ...sum, counts: noCounts() }))
-    addCode(there.counts, code)
-  }
   for (const note of notes) {
     const [of, endpoint_id, type, settledAt, code] = note
     const place = String(of)
     const event_type = typeOf(place, type)
-    add(minutes, { place, time: startOf(settledAt, minuteMs), endpoint_id, event_type: '' }, code)
-    add(hours, { place, time: startOf(settledAt, hourMs), endpoint_id, event_type }, code)
-    causes.push(...causesOf(note))
+    minutes.add(place, startOf(settledAt, minuteMs), endpoint_id, '', code)
+    hours.add(place, startOf(settledAt, hourMs), endpoint_id, event_type, code)
+    for (const cause of causesOf(note)) causes.push(cause)
     if (isCanceled(code)) continue
     const key = `${place} ${endpoint_id}`
     const before = streaks.get(key)
-    const next = { place, endpoint_id, ...streakOf(note) }
-    streaks.set(key, before === undefined ? next : { ...next, ...joinedStreak(before, next) })
+    const next = streakOf(note)
+    if (before === undefined) streaks.set(key, { place, endpoint_id, ...next })
+    else Object.assign(before, joinedStreak(before, next))
   }
-  return { minutes: [...minutes.values()], hours: [...hours.values()], streaks: [...streaks.values()], causes }
+  return { minutes: minutes.all(), hours: hours.all(), streaks: [...streaks.values()], causes }
+}
+
+/** Sums that grow. Notes that follow each other are often of the same sum. */
+class Sums {
+  readonly #byKey = new Map<string, Sum>()
+  #last: Sum | undefined
+
+  add(place: string, time: number, endpoint_id: string, event_type: string, code: number): void {
+    const last = this.#last
+    const isSame =
+      last?.time === time && last.place === place && last.endpoint_id === endpoint_id && last.event_type === event_type
+    const sum = isSame ? last : this.#sumOf(place, time, endpoint_id, event_type)
+    this.#last = sum
+    addCode(sum.counts, code)
+  }
+
+  #sumOf(place: string, time: number, endpoint_id: string, event_type: string): Sum {
+    const key = `${time} ${place} ${endpoint_id} ${event_type}`
+    const known = this.#byKey.get(key)
+    if (known !== undefined) return known
+    const sum = { place, time, endpoint_id, event_type, counts: noCounts() }
+    this.#byKey.set(key, sum)
+    return sum
+  }
+
+  all(): readonly Sum[] {
+    return [...this.#byKey.values()]
+  }
 }
 
 function streakOf([, , , settledAt, code, attempt]: Note): Streak {

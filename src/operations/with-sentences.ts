@@ -42,14 +42,16 @@ async function entriesTold(
 }
 
 function told(operation: string, call: Call): Call {
-  return async (...args) => {
-    try {
-      const answer = await call(...args)
-      return operation === 'events.createMany' ? await entriesTold(args, answer as readonly EntryAnswer[]) : answer
-    } catch (cause) {
-      if (!(cause instanceof PosthornError)) throw cause
-      const { sentence, idsOf } = await sentences()
-      throw cause.retold(sentence(operation, args, cause), idsOf(operation, args))
-    }
+  const retell = async (args: readonly unknown[], cause: unknown): Promise<never> => {
+    if (!(cause instanceof PosthornError)) throw cause
+    const { sentence, idsOf } = await sentences()
+    throw cause.retold(sentence(operation, args, cause), idsOf(operation, args))
+  }
+  // No async function: its frame would cost more than the rest of this one.
+  return (...args) => {
+    const answer = call(...args).catch((cause: unknown) => retell(args, cause))
+    return operation === 'events.createMany'
+      ? answer.then((answers) => entriesTold(args, answers as readonly EntryAnswer[]))
+      : answer
   }
 }

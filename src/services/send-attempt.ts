@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
-import type { Reply } from '../contracts/http-client.ts'
+import type { Reply, SendOptions } from '../contracts/http-client.ts'
 import type { Outbound } from '../contracts/request.ts'
 import type { AttemptEnd, Telemetry } from '../contracts/telemetry.ts'
-import { type Cancellation, sendOptions } from '../core/cancellation.ts'
+import type { Cancellation } from '../core/cancellation.ts'
 import { recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
 import { withHeaders } from '../core/request.ts'
@@ -98,8 +98,7 @@ export class AttemptSender {
     counters.outboundProcessing++
     let reply: Reply
     try {
-      const { workspaceId } = loaded.delivery
-      reply = await http.send(request, sendOptions({ timeoutMs, captureBytes, workspaceId }, until))
+      reply = await http.send(request, optionsOf(loaded.delivery.workspaceId, timeoutMs, captureBytes, until), until)
     } catch (cause) {
       log.error('the HTTP client threw', { cause })
       reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
@@ -117,6 +116,17 @@ export class AttemptSender {
     this.#ctx.log.warn(`a plugin of endpoint ${endpoint.id} failed: ${message}`, { attempt: delivery.attempt.id })
     this.#ctx.log.debug(`a plugin of endpoint ${endpoint.id} failed`, { cause })
     return { kind: 'plugin_error', message }
+  }
+}
+
+function optionsOf(workspaceId: string, timeoutMs: number, captureBytes: number, until: Cancellation): SendOptions {
+  return {
+    timeoutMs,
+    captureBytes,
+    workspaceId,
+    get signal() {
+      return until.signal
+    },
   }
 }
 

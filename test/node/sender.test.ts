@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 
 import type { HttpClient } from '../../src/contracts/http-client.ts'
-import { Cancellation, sendOptions } from '../../src/core/cancellation.ts'
+import { Cancellation } from '../../src/core/cancellation.ts'
 import { client } from './client.ts'
 import { rawReceiver } from './receiver.ts'
 
@@ -17,7 +17,7 @@ async function unanswered() {
 test('a delivery that is canceled ends its request and closes the connection', async () => {
   const { request, arrival, sockets } = await unanswered()
   const cancellation = new Cancellation()
-  const reply = client().http.send(request, sendOptions(options, cancellation))
+  const reply = client().http.send(request, { ...options, signal: cancellation.signal }, cancellation)
   await arrival
   cancellation.cancel()
   expect(await reply).toEqual({ kind: 'aborted' })
@@ -33,7 +33,7 @@ test.each(['the worker', 'the host'])('a client of the host that copies the opti
     send: (outbound, how) => http.send(outbound, { ...how, signal: AbortSignal.any([how.signal, own.signal]) }),
   }
   const cancellation = new Cancellation()
-  const reply = wrapped.send(request, sendOptions(options, cancellation))
+  const reply = wrapped.send(request, { ...options, signal: cancellation.signal }, cancellation)
   await arrival
   if (who === 'the host') own.abort()
   else cancellation.cancel()
