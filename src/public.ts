@@ -52,10 +52,12 @@ export type {
   Workspaces,
 } from './contracts/storage/configuration.ts'
 export type {
+  Adding,
   AttemptQuery,
   Attempts,
   Delivery,
   Enqueueing,
+  Missing,
   NewAttempt,
   Settled,
   Settlement,
@@ -65,7 +67,7 @@ export type {
   Undelivered,
 } from './contracts/storage/attempts.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
-export type { EventQuery, Events, IngestAnswer, IngestEntry } from './contracts/storage/events.ts'
+export type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry, TimelineQuery } from './contracts/storage/events.ts'
 export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
 export type {
   AdminOptions,
@@ -91,6 +93,7 @@ export type {
   TriggerMode,
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
+export type { Delivery as DeliveryRow, DeliveryDetails, DeliveryStatus } from './schema/delivery.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput, StoredEvent } from './schema/event.ts'
 export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue, SchemaResult } from './schema/catalogue.ts'
@@ -107,8 +110,13 @@ export type {
   AttemptListInput,
   AttemptService,
   ConfigService,
+  DeliveryListInput,
+  DeliveryService,
   EndpointService,
+  EraseInput,
+  EraseReport,
   EventListInput,
+  ExplainOptions,
   Explanation,
   NamedListInput,
   OwnedListInput,

@@ -31,7 +31,14 @@ export function shownAttempt(stored: StoredAttempt, now: number, compatible?: Co
         : { status: response.status, latency: response.latency, headers: response.headers, body: response.body },
     created_at: stored.created_at,
     updated_at: stored.updated_at,
+    event_type: stored.event_type,
+    final: isFinal(stored),
   }
+}
+
+/** Whether an attempt has ended and no automatic try follows. */
+export function isFinal({ status, exhausted }: Pick<StoredAttempt, 'status' | 'exhausted'>): boolean {
+  return status === 'SUCCESSFUL' || status === 'CANCELED' || (status === 'FAILED' && exhausted)
 }
 
 /** A test delivery is stored as due only when a worker would have to take it over; once it is made, it was due at once. */
@@ -51,7 +58,7 @@ function shownStatus(
 
 /** An attempt as it ended. Request and answer are what the caller keeps, or shows, of them. */
 export function endedAttempt<Request, Response>(
-  attempt: NewAttempt,
+  attempt: NewAttempt & Pick<StoredAttempt, 'event_type'>,
   ended: Settlement,
   request: Request,
   response: Response,
@@ -72,5 +79,6 @@ export function endedAttempt<Request, Response>(
     response,
     created_at: attempt.created_at,
     updated_at: ended.settled_at,
+    event_type: attempt.event_type,
   }
 }

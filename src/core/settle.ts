@@ -19,6 +19,8 @@ export type Outcome =
 
 export interface Ended {
   readonly settlement: Settlement
+  /** The type of the event; empty when the event is gone. */
+  readonly eventType: string
   /** The endpoint asked to be left alone until then (Retry-After on 429 or 503). */
   readonly pauseUntil: number | null
 }
@@ -26,6 +28,8 @@ export interface Ended {
 interface Try {
   readonly workspaceId: string
   readonly attempt: NewAttempt
+  /** The type of the event; empty when the event is gone. */
+  readonly eventType: string
   readonly claim: Claim | null
   /** As it is at this moment; null when it is gone. */
   readonly endpoint: Endpoint | null
@@ -61,6 +65,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
   const next = retried ? followUp(attempt, endpoint.retry.config.attempts, now, pauseUntil ?? 0, newId) : null
 
   return {
+    eventType: tried.eventType,
     pauseUntil,
     settlement: {
       workspaceId: tried.workspaceId,

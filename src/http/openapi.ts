@@ -5,7 +5,7 @@ import type { OpenApiOptions } from '../options.ts'
 import { listParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { Json } from './openapi-inputs.ts'
-import { dryRun, dumpFormat, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
+import { dryRun, dumpFormat, explainedAfter, explainedLimit, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
 import { componentSchemas, dataSchema } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './routes.ts'
@@ -30,6 +30,8 @@ const queryTexts: Readonly<Record<string, Json>> = {
   endpoint_id: retriedEndpoint,
   dry_run: dryRun,
   secrets: shownSecrets,
+  limit: explainedLimit,
+  after: explainedAfter,
 }
 
 /** What the host says of the API, beside its routes. */
@@ -166,7 +168,7 @@ function errorsOf({ operation: name, scoped, method, path }: Route, body: string
   return [
     ...(scoped || method !== 'GET' || name.endsWith('.list') ? ['400'] : []),
     '403',
-    ...(path.includes(':id') && method !== 'DELETE' ? ['404'] : []),
+    ...(/:\w*id/.test(path) && method !== 'DELETE' ? ['404'] : []),
     ...(body === undefined ? [] : ['413']),
     '500',
     ...(isAbout ? [] : ['503']),

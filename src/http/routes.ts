@@ -72,7 +72,8 @@ function routeOf(name: OperationName, operation: Operation): Route {
     scoped,
     async handle(call) {
       const useCase: Function = functionOf(call.services, name)
-      const place = [...(scoped ? [call.workspace] : []), ...(path.includes('{id}') ? [call.params['id']] : [])]
+      const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, id]) => call.params[id!])
+      const place = [...(scoped ? [call.workspace] : []), ...ids]
       // The error of an unknown id comes before any error of the body.
       if (path.includes('{id}') && operation.input) await functionOf(call.services, getOf(name))(...place)
       return await answerOf(operation, await useCase(...place, ...(await readArguments(call, name, operation))), call)

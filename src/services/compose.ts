@@ -19,6 +19,7 @@ function earlyServices(ctx: Context, ingest: Ingest) {
     plugins: pluginService(ctx),
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
+    deliveries: {},
     config: {},
   }
 }

@@ -2,6 +2,8 @@ import type { Context } from '../context.ts'
 import type { LateServices } from './compose.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
+import { deliveryService } from './deliveries.ts'
+import { eraseService } from './erase.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
 import { replayService } from './replay.ts'
@@ -19,8 +21,9 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
     endpoints: { ...testDeliveryService(ctx, ingest, deliver), ...endpointSecretService(ctx) },
     sources: {},
     plugins: {},
-    events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
+    events: { ...eraseService(ctx), ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
     attempts: {},
+    deliveries: deliveryService(ctx),
     config: configurationSync(ctx),
     secrets: resealService(ctx),
     ...statusService(ctx),

@@ -13,7 +13,8 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
   return {
     async retry(workspace, id, endpointId) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)
-      if (!idPattern.test(id) || (await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
+      const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
+      if (event === null) throw notFound()
       if (!idPattern.test(endpointId) || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
         throw new PosthornError('validation', 'endpoint not found')
       }
@@ -22,13 +23,13 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
       const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
       if (!added) throw notFound()
       ctx.enqueued([jobOf(workspaceId, attempt)])
-      return shownAttempt(openAttempt(attempt), ctx.clock.now(), ctx.settings.compatible)
+      return shownAttempt(openAttempt(attempt, event.event_type), ctx.clock.now(), ctx.settings.compatible)
     },
   }
 }
 
 /** An attempt as storage holds it before it is made. */
-function openAttempt(attempt: NewAttempt): StoredAttempt {
+function openAttempt(attempt: NewAttempt, event_type: string): StoredAttempt {
   return {
     ...attempt,
     status: 'OPEN',
@@ -39,5 +40,6 @@ function openAttempt(attempt: NewAttempt): StoredAttempt {
     request: null,
     response: null,
     updated_at: attempt.created_at,
+    event_type,
   }
 }
