@@ -67,7 +67,14 @@ export type {
   Undelivered,
 } from './contracts/storage/attempts.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
-export type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry, TimelineQuery } from './contracts/storage/events.ts'
+export type {
+  EventHead,
+  EventQuery,
+  Events,
+  IngestAnswer,
+  IngestEntry,
+  TimelineQuery,
+} from './contracts/storage/events.ts'
 export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
 export type {
   AdminOptions,

@@ -44,7 +44,7 @@ export function memoryEvents(access: Access, keep: number): Events {
         const isThere = at?.room === room && at.event.created_at === from?.created_at
         for (const id of chain(isThere ? [at.event.id] : [], beyond)) {
           if (heads.length >= limit) break
-          const { id: _, event_type: type, unique_id, created_at: time } = state.events.get(id)!.event
+          const { event_type: type, unique_id, created_at: time } = state.events.get(id)!.event
           if (wanted?.has(id) === false || (event_type !== undefined && type !== event_type)) continue
           if (inRange(time, created_at)) heads.push({ id, event_type: type, unique_id, created_at: time })
         }

@@ -136,7 +136,11 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             ...dueWithin(query),
             ...within(raw('o.attempted_at'), query.attempted_at),
             ...(query.event_id === undefined && unique_id === undefined
-              ? idsWithin([raw('a.id'), ...sameIds], query, sql`select from ${t.attempts} x where x.workspace = ${workspace} and x.astray`)
+              ? idsWithin(
+                  [raw('a.id'), ...sameIds],
+                  query,
+                  sql`select from ${t.attempts} x where x.workspace = ${workspace} and x.astray`,
+                )
               : []),
           ]),
           id: raw('a.id'),
@@ -163,7 +167,9 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       const sides = [
         ...(endpoint_id === undefined
           ? []
-          : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and a.endpoint_id = ${endpoint_id}::text`]),
+          : [
+              sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and a.endpoint_id = ${endpoint_id}::text`,
+            ]),
         ...(status === undefined
           ? []
           : [

@@ -410,7 +410,13 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
   }
 }
 
-function parseAttempt([status, plannedJson, endedJson, event_type, detailsJson = '']: readonly string[]): StoredAttempt {
+function parseAttempt([
+  status,
+  plannedJson,
+  endedJson,
+  event_type,
+  detailsJson = '',
+]: readonly string[]): StoredAttempt {
   const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
   const open: Ended = {
     attempted_at: null,

@@ -38,7 +38,10 @@ export async function redisTimeline(
   }
   if (ids !== undefined) {
     const named = await headsOf(connection, tag, room, [...new Set(ids)])
-    return named.filter((head) => isListed(head, query)).toSorted(order).slice(0, limit)
+    return named
+      .filter((head) => isListed(head, query))
+      .toSorted(order)
+      .slice(0, limit)
   }
   const ours = byId(connection, tag, room, query, order)
   const others = astray(connection, tag, room, query)

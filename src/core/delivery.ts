@@ -44,7 +44,10 @@ function statusOf(inOrder: readonly StoredAttempt[]): DeliveryStatus {
   return inOrder.some(({ status }) => status === 'FAILED') ? 'RETRYING' : 'PENDING'
 }
 
-function lastOf({ id, response, error_code, error_message }: StoredAttempt, status: NonNullable<Delivery['last']>['status']) {
+function lastOf(
+  { id, response, error_code, error_message }: StoredAttempt,
+  status: NonNullable<Delivery['last']>['status'],
+) {
   return {
     attempt_id: id,
     status,

@@ -28,7 +28,14 @@ export function isAstray({ id, created_at, scheduled_at }: NewAttempt): boolean 
 export function idBounds(query: { readonly created_at?: TimeRange; readonly scheduled_at?: TimeRange }): IdBounds {
   const { created_at, scheduled_at } = query
   const lowest = [created_at?.eq, created_at?.gt, created_at?.gte].filter((bound) => bound !== undefined)
-  const highest = [created_at?.eq, created_at?.lt, created_at?.lte, scheduled_at?.eq, scheduled_at?.lt, scheduled_at?.lte]
+  const highest = [
+    created_at?.eq,
+    created_at?.lt,
+    created_at?.lte,
+    scheduled_at?.eq,
+    scheduled_at?.lt,
+    scheduled_at?.lte,
+  ]
   const tops = highest.filter((bound) => bound !== undefined)
   return {
     from: lowest.length === 0 ? null : timePrefix(Math.max(...lowest) - slackMs),

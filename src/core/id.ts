@@ -49,7 +49,9 @@ function increment(digits: Uint8Array): void {
   }
 }
 
-const digitOf: ReadonlyMap<string, number> = new Map([...decoder.decode(alphabet)].map((letter, digit) => [letter, digit]))
+const digitOf: ReadonlyMap<string, number> = new Map(
+  Array.from(decoder.decode(alphabet), (letter, digit) => [letter, digit]),
+)
 const latestTime = 2 ** 48 - 1
 
 /** The time at which an id of ours was made, unix milliseconds; null for a text that is no such id. */

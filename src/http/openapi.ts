@@ -5,7 +5,16 @@ import type { OpenApiOptions } from '../options.ts'
 import { listParameters } from '../schema/page.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
 import type { Json } from './openapi-inputs.ts'
-import { dryRun, dumpFormat, explainedAfter, explainedLimit, listQuery, pathParameter, retriedEndpoint, shownSecrets } from './openapi-parameters.ts'
+import {
+  dryRun,
+  dumpFormat,
+  explainedAfter,
+  explainedLimit,
+  listQuery,
+  pathParameter,
+  retriedEndpoint,
+  shownSecrets,
+} from './openapi-parameters.ts'
 import { componentSchemas, dataSchema } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './routes.ts'

@@ -5,7 +5,7 @@ import { invalid } from '../errors.ts'
 import { integer, object, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
-import { replayBounds, replayMoment, timeRange } from './replay.ts'
+import { replayBounds, replayMoment, timeRange } from './replay-input.ts'
 import type { EventService } from './services.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 

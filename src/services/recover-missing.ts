@@ -3,8 +3,7 @@ import type { TimeRange } from '../contracts/storage/list.ts'
 import { matches } from '../core/match.ts'
 import { manual } from '../core/schedule.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
-import type { AddAttempts, ReplayCursor, ReplayFilter } from './replay.ts'
-import { timeRange } from './replay.ts'
+import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from './services.ts'
 
 const batchSize = 500

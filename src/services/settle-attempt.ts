@@ -28,7 +28,10 @@ export class AttemptSettler {
   }
 
   /** See `Deliver`. */
-  async settle({ settlement, eventType, pauseUntil }: Conclusion, options: { lingers: boolean }): Promise<FinalStatus | null> {
+  async settle(
+    { settlement, eventType, pauseUntil }: Conclusion,
+    options: { lingers: boolean },
+  ): Promise<FinalStatus | null> {
     const { queue } = this.#ctx
     // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
     if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])

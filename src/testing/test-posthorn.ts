@@ -68,7 +68,10 @@ export function createTestPosthorn<const Events extends EventCatalogue = EventCa
 }
 
 /** The same list, with functions that nobody meets who goes through the list. */
-function withFunctions<List extends object, Functions extends object>(list: List, functions: Functions): List & Functions {
+function withFunctions<List extends object, Functions extends object>(
+  list: List,
+  functions: Functions,
+): List & Functions {
   const members = Object.entries(functions).map(([name, value]: [string, unknown]) => [name, { value }] as const)
   return Object.defineProperties(list, Object.fromEntries(members)) as List & Functions // name by name
 }

@@ -33,7 +33,12 @@ describe('deliveries', () => {
       last: { status: 'FAILED', response_status: 500, error_code: null },
     })
     await posthorn.advance('1m')
-    expect(await row()).toMatchObject({ status: 'DELIVERED', tries: 2, next_attempt_at: null, last: { response_status: 200 } })
+    expect(await row()).toMatchObject({
+      status: 'DELIVERED',
+      tries: 2,
+      next_attempt_at: null,
+      last: { response_status: 200 },
+    })
     const { attempts, ...delivery } = await posthorn.deliveries.get('default', id, 'shop')
     expect(delivery).toEqual(await row())
     expect(attempts.map(({ status, final, event_type }) => [status, final, event_type])).toEqual([
@@ -56,11 +61,15 @@ describe('deliveries', () => {
 
   test('over HTTP have cursors and no other mode', async () => {
     const posthorn = createTestPosthorn()
-    for (const id of ['a', 'b', 'c']) await posthorn.endpoints.create('default', { id, request: { url }, events: ['*'] })
+    for (const id of ['a', 'b', 'c'])
+      await posthorn.endpoints.create('default', { id, request: { url }, events: ['*'] })
     const { id } = await posthorn.events.create('default', { id: 'e', event_type: 'a', data: {} })
     const ask = async (path: string, method = 'GET') => {
       const answer = await posthorn.admin.fetch(new Request(`http://admin.test${path}`, { method }))
-      return { status: answer.status, ...((await answer.json()) as { data: { endpoint_id: string }[]; next: string; prev: string }) }
+      return {
+        ...((await answer.json()) as { data: { endpoint_id: string }[]; next: string; prev: string }),
+        code: answer.status,
+      }
     }
     const first = await ask('/deliveries?limit=2')
     expect(first.data.map(({ endpoint_id }) => endpoint_id)).toEqual(['c', 'b'])
@@ -68,11 +77,14 @@ describe('deliveries', () => {
     const second = await ask(first.next)
     expect([second.data.map(({ endpoint_id }) => endpoint_id), second.next]).toEqual([['a'], null])
     expect((await ask(second.prev)).data).toEqual(first.data)
-    expect(await ask(`/workspaces/default/deliveries/${id}/b`)).toMatchObject({ endpoint_id: 'b', attempts: [{ final: false }] })
-    expect(await ask('/deliveries/e/nobody')).toMatchObject({ status: 404 })
-    expect(await ask('/deliveries/e/b/retry', 'POST')).toMatchObject({ status: 200, endpoint_id: 'b' })
-    expect(await ask('/deliveries?after=x')).toMatchObject({ status: 400 })
-    expect(await ask('/deliveries?status=INIT')).toMatchObject({ status: 400 })
+    expect(await ask(`/workspaces/default/deliveries/${id}/b`)).toMatchObject({
+      endpoint_id: 'b',
+      attempts: [{ final: false }],
+    })
+    expect(await ask('/deliveries/e/nobody')).toMatchObject({ code: 404 })
+    expect(await ask('/deliveries/e/b/retry', 'POST')).toMatchObject({ code: 200, endpoint_id: 'b' })
+    expect(await ask('/deliveries?after=x')).toMatchObject({ code: 400 })
+    expect(await ask('/deliveries?status=INIT')).toMatchObject({ code: 400 })
   })
 })
 
@@ -81,7 +93,12 @@ async function history(posthorn: TestPosthorn, storage: Storage, seed: number): 
   const { below, of } = random(seed)
   const retry = { config: { attempts: [0, 60] } }
   for (const id of ['x', 'y', 'z']) {
-    await posthorn.endpoints.create('default', { id, request: { url: `${url}/${id}` }, events: [of(['*', 'a', 'b'])], retry })
+    await posthorn.endpoints.create('default', {
+      id,
+      request: { url: `${url}/${id}` },
+      events: [of(['*', 'a', 'b'])],
+      retry,
+    })
   }
   const events: string[] = []
   for (let step = 0; step < 8 + below(8); step++) {
@@ -112,7 +129,9 @@ async function folded(storage: Storage) {
   const of = (id: string): StoredAttempt[] => attempts.filter(({ event_id }) => event_id === id)
   return events
     .flatMap((event) => deliveriesOf(event, of(event.id)))
-    .toSorted((a, b) => b.created_at - a.created_at || compare(b.event_id, a.event_id) || compare(b.endpoint_id, a.endpoint_id))
+    .toSorted(
+      (a, b) => b.created_at - a.created_at || compare(b.event_id, a.event_id) || compare(b.endpoint_id, a.endpoint_id),
+    )
 }
 
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0)
@@ -137,40 +156,49 @@ describe('of random histories the list is a fold of the attempts', () => {
   })
   const engines: [string, number, () => Promise<{ subject: Storage; close(): Promise<void> }>][] = [
     ['memory', 200, async () => ({ subject: memory(), close: async () => {} })],
-    ['redis', 200, async () => {
-      const subject = redis(client.client, { namespace: freshNamespace() })
-      return { subject, close: () => subject.close() }
-    }],
+    [
+      'redis',
+      200,
+      async () => {
+        const subject = redis(client.client, { namespace: freshNamespace() })
+        return { subject, close: () => subject.close() }
+      },
+    ],
     ['postgres', 200, () => schemas.open({ listen: false })],
   ]
 
-  test.skipIf(postgresUrl === null).each(engines)('%s, %i histories', { timeout: 120_000 }, async (_, histories, open) => {
-    const { subject, close } = await open()
-    let seen = 0
-    for (let seed = 0; seed < histories; seed++) {
-      const posthorn = createTestPosthorn({ storage: subject, startAt: Date.parse('2026-01-01') + seed * 86_400_000 })
-      await history(posthorn, subject, seed)
-      const expected = await folded(subject)
-      seen += expected.length
-      const { below, of } = random(seed)
-      const filters = [
-        {},
-        { status: of(deliveryStatuses) },
-        { endpoint_id: of(['x', 'y', 'z']) },
-        { event_type: 'a', status: 'DELIVERED' },
-      ] as const
-      for (const filter of filters) {
-        const wanted = expected.filter((row) =>
-          Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
-        )
-        const rows = []
-        for await (const row of posthorn.deliveries.each('default', { ...filter, limit: 1 + below(6) })) rows.push(row)
-        expect(rows, `seed ${seed}, ${JSON.stringify(filter)}`).toEqual(wanted)
+  test.skipIf(postgresUrl === null).each(engines)(
+    '%s, %i histories',
+    { timeout: 120_000 },
+    async (_, histories, open) => {
+      const { subject, close } = await open()
+      let seen = 0
+      for (let seed = 0; seed < histories; seed++) {
+        const posthorn = createTestPosthorn({ storage: subject, startAt: Date.parse('2026-01-01') + seed * 86_400_000 })
+        await history(posthorn, subject, seed)
+        const expected = await folded(subject)
+        seen += expected.length
+        const { below, of } = random(seed)
+        const filters = [
+          {},
+          { status: of(deliveryStatuses) },
+          { endpoint_id: of(['x', 'y', 'z']) },
+          { event_type: 'a', status: 'DELIVERED' },
+        ] as const
+        for (const filter of filters) {
+          const wanted = expected.filter((row) =>
+            Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
+          )
+          const rows = []
+          for await (const row of posthorn.deliveries.each('default', { ...filter, limit: 1 + below(6) }))
+            rows.push(row)
+          expect(rows, `seed ${seed}, ${JSON.stringify(filter)}`).toEqual(wanted)
+        }
+        await posthorn.events.erase('default', { created_at: { gte: 0 } })
+        for (const id of ['x', 'y', 'z']) await posthorn.endpoints.delete('default', id)
       }
-      await posthorn.events.erase('default', { created_at: { gte: 0 } })
-      for (const id of ['x', 'y', 'z']) await posthorn.endpoints.delete('default', id)
-    }
-    expect(seen).toBeGreaterThan(1000)
-    await close()
-  })
+      expect(seen).toBeGreaterThan(1000)
+      await close()
+    },
+  )
 })

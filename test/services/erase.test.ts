@@ -33,12 +33,14 @@ test('events are erased by filters, in steps that any later call goes on with', 
   const posthorn = createTestPosthorn()
   await published(posthorn)
   await posthorn.drain()
-  expect(await posthorn.events.erase('default', { event_type: 'order.paid', limit: 1 })).toEqual({ erased: 1, more: true })
+  expect(await posthorn.events.erase('default', { event_type: 'order.paid', limit: 1 })).toEqual({
+    erased: 1,
+    more: true,
+  })
   expect(await posthorn.events.erase('default', { event_type: 'order.paid' })).toEqual({ erased: 1, more: false })
-  expect(await ask(posthorn, 'POST', '/events/erase', { unique_id: 'c', created_at: { gt: posthorn.clock.now() } })).toEqual([
-    200,
-    { erased: 0, more: false },
-  ])
+  expect(
+    await ask(posthorn, 'POST', '/events/erase', { unique_id: 'c', created_at: { gt: posthorn.clock.now() } }),
+  ).toEqual([200, { erased: 0, more: false }])
   expect(await ask(posthorn, 'POST', '/events/erase', { unique_id: 'c' })).toEqual([200, { erased: 1, more: false }])
   expect((await ask(posthorn, 'POST', '/events/erase', {}))[0]).toBe(400)
   expect(await posthorn.events.list('default')).toMatchObject({ total: 0 })

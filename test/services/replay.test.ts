@@ -147,9 +147,7 @@ describe('what an endpoint missed', () => {
     await withEndpoint(posthorn, { id: 'other' })
     await withEndpoint(posthorn, { enabled: false, events: ['order.*'] })
     const publish = (count: number, event_type = 'order.created') =>
-      Promise.all(
-        Array.from({ length: count }, () => posthorn.events.create('default', { event_type, data: {} })),
-      )
+      Promise.all(Array.from({ length: count }, () => posthorn.events.create('default', { event_type, data: {} })))
     await publish(20)
     await publish(3, 'invoice.paid')
     await posthorn.endpoints.test('default', 'other', { event_type: 'order.test' })
@@ -178,13 +176,14 @@ describe('what an endpoint missed', () => {
   test('is bounded by the time of the event, and by what retention left', async () => {
     const posthorn = createTestPosthorn({ retention: { attemptsDays: 1 } })
     const begin = posthorn.clock.now()
-    for (const _ of [1, 2, 3]) {
-      await posthorn.events.create('default', { event_type: 'a', data: {} })
+    for (const n of [1, 2, 3]) {
+      await posthorn.events.create('default', { event_type: 'a', data: { n } })
       await posthorn.advance('10h')
     }
     await withEndpoint(posthorn)
     const matched = async (filter: object = {}) =>
-      (await posthorn.events.replay('default', { missing: true, endpoint_id: 'shop', ...filter }, { dryRun: true })).matched
+      (await posthorn.events.replay('default', { missing: true, endpoint_id: 'shop', ...filter }, { dryRun: true }))
+        .matched
     expect(await matched()).toBe(2)
     expect(await matched({ created_at: { gt: begin + 36_000_000 } })).toBe(1)
   })

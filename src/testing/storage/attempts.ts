@@ -112,7 +112,11 @@ export const attemptCases: Contract<Storage> = [
         settlement('w', attempt('a', 'e'), answered(204)),
         settlement('w', attempt('b', 'e'), { ...failed, ...answered(500), next: attempt('n', 'e') }),
         settlement('w', attempt('c', 'e'), { ...failed, exhausted: true, error_code: 'TIMEOUT' }),
-        settlement('w', attempt('t', 'f', { trigger_mode: 'TEST' }), { ...failed, exhausted: true, error_code: 'UNKNOWN' }),
+        settlement('w', attempt('t', 'f', { trigger_mode: 'TEST' }), {
+          ...failed,
+          exhausted: true,
+          error_code: 'UNKNOWN',
+        }),
       ],
       plain,
     )
@@ -150,7 +154,10 @@ export const attemptCases: Contract<Storage> = [
     const of = (prefix: string, times: readonly number[]) =>
       times.map((n) => attempt(`${prefix}${idAt(start + n * minute)}`, 'e', at(n)))
     const at = (n: number) => ({ created_at: start + n * minute, scheduled_at: start + (n + (n % 3) * 10) * minute })
-    const all = of('', Array.from({ length: 90 }, (_, n) => n))
+    const all = of(
+      '',
+      Array.from({ length: 90 }, (_, n) => n),
+    )
     await filled(storage, [event('e')], all)
     const check = async (known: readonly NewAttempt[], what: string) => {
       for (const descending of [true, false]) {
@@ -357,9 +364,12 @@ export const attemptCases: Contract<Storage> = [
     equal(await find({ created_at: { gt: start } }), ['c', null], 'by time')
     const { events: found } = await storage.attempts.missing('w', { endpoint_id: 'ep', after: null, limit: 1 })
     equal(found, [{ id: 'a', event_type: 'order.paid' }], 'with the type')
-    equal(await storage.attempts.missing('nobody', { endpoint_id: 'ep', after: null, limit: 5 }), { events: [], next: null }, 'of no workspace')
-    const firsts = (round: number) =>
-      events.map(({ id }) => attempt(`m${id}${round}`, id, { trigger_mode: 'MANUAL' }))
+    equal(
+      await storage.attempts.missing('nobody', { endpoint_id: 'ep', after: null, limit: 5 }),
+      { events: [], next: null },
+      'of no workspace',
+    )
+    const firsts = (round: number) => events.map(({ id }) => attempt(`m${id}${round}`, id, { trigger_mode: 'MANUAL' }))
     const rounds = await Promise.all(
       Array.from({ length: 8 }, (_, n) => storage.attempts.add('w', firsts(n), { enqueue: false, first: true })),
     )
@@ -371,6 +381,10 @@ export const attemptCases: Contract<Storage> = [
     const sideBySide = Array.from({ length: 8 }, (_, n) =>
       storage.attempts.add('w', [attempt(`s${n}`, 'c', { endpoint_id: 'new', trigger_mode: 'MANUAL' })], plain),
     )
-    equal((await Promise.all(sideBySide)).flat(), Array.from({ length: 8 }, () => true), 'by hand side by side')
+    equal(
+      (await Promise.all(sideBySide)).flat(),
+      Array.from({ length: 8 }, () => true),
+      'by hand side by side',
+    )
   }),
 ]

@@ -2,7 +2,20 @@ import type { IngestAnswer } from '../../contracts/storage/events.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, claimAll, endpoint, entry, event, everything, filled, ids, made, revisionOf, settlement, start } from './rows.ts'
+import {
+  attempt,
+  claimAll,
+  endpoint,
+  entry,
+  event,
+  everything,
+  filled,
+  ids,
+  made,
+  revisionOf,
+  settlement,
+  start,
+} from './rows.ts'
 
 const stored = { kind: 'stored' }
 const kinds = (answers: readonly IngestAnswer[]) => answers.map(({ kind }) => kind)
@@ -50,9 +63,20 @@ export const eventCases: Contract<Storage> = [
     equal(await storage.events.erase('w', ['e', 'e', 'nobody']), 1, 'erased')
     equal(await storage.events.get('w', 'e'), null, 'the event')
     equal(ids((await storage.attempts.list('w', everything)).rows), ['k'], 'attempts')
-    equal(await storage.attempts.settle([settlement('w', attempt('o', 'e'))], { enqueue: false }), [{ settled: false, disabled: false }], 'settled late')
-    if (storage.queue !== undefined) equal(ids(await claimAll(storage)).filter((id) => id === 'o'), [], 'jobs')
-    const again = await storage.events.ingest([entry('w', revision, event('e', { unique_id: 'u' }))], { enqueue: false })
+    equal(
+      await storage.attempts.settle([settlement('w', attempt('o', 'e'))], { enqueue: false }),
+      [{ settled: false, disabled: false }],
+      'settled late',
+    )
+    if (storage.queue !== undefined)
+      equal(
+        ids(await claimAll(storage)).filter((id) => id === 'o'),
+        [],
+        'jobs',
+      )
+    const again = await storage.events.ingest([entry('w', revision, event('e', { unique_id: 'u' }))], {
+      enqueue: false,
+    })
     equal(again, [{ kind: 'stored' }], 'published again')
     equal(await storage.events.erase('w', []), 0, 'none')
   }),
