@@ -101,7 +101,7 @@ async function history(posthorn: TestPosthorn, storage: Storage, seed: number): 
     })
   }
   const events: string[] = []
-  for (let step = 0; step < 8 + below(8); step++) {
+  for (let step = 0; step < 6 + below(6); step++) {
     const roll = below(10)
     const endpoint = of(['x', 'y', 'z'])
     if (roll < 4 || events.length === 0) {
@@ -190,14 +190,14 @@ describe('of random histories the list is a fold of the attempts', () => {
             Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
           )
           const rows = []
-          for await (const row of posthorn.deliveries.each('default', { ...filter, limit: 1 + below(6) }))
+          for await (const row of posthorn.deliveries.each('default', { ...filter, limit: of([1, 5, 20]) }))
             rows.push(row)
           expect(rows, `seed ${seed}, ${JSON.stringify(filter)}`).toEqual(wanted)
         }
         await posthorn.events.erase('default', { created_at: { gte: 0 } })
         for (const id of ['x', 'y', 'z']) await posthorn.endpoints.delete('default', id)
       }
-      expect(seen).toBeGreaterThan(1000)
+      expect(seen).toBeGreaterThan(500)
       await close()
     },
   )
