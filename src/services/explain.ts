@@ -35,7 +35,7 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
         .filter((endpoint) => after === undefined || endpoint.id > after)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
         .slice(0, most)
-      const tries = await triesOf(workspaceId, id, new Set(asked.map((endpoint) => endpoint.id)))
+      const tries = await triesOf(ctx, workspaceId, id, new Set(asked.map((endpoint) => endpoint.id)))
       const now = ctx.clock.now()
       const answer: Explanation[] = []
       for (const endpoint of asked) {
@@ -43,31 +43,6 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
       }
       return answer
     },
-  }
-
-  /** The tries of an event at these endpoints. However many attempts there are, few of an endpoint are held at once. */
-  async function triesOf(
-    workspaceId: string,
-    event_id: string,
-    endpoints: ReadonlySet<string>,
-  ): Promise<ReadonlyMap<string, Tries>> {
-    const tries = new Map<string, Tries>()
-    const [only] = endpoints.size === 1 ? endpoints : []
-    for (let after: string | null = null; ;) {
-      const { rows, followed } = await ctx.storage.attempts.list(workspaceId, {
-        event_id,
-        ...(only !== undefined && { endpoint_id: only }),
-        limit: attemptsOfPage,
-        page: null,
-        after,
-        before: null,
-        descending: false,
-      })
-      for (const attempt of rows) if (endpoints.has(attempt.endpoint_id)) addTry(tries, attempt)
-      const last = rows.at(-1)
-      if (!followed || last === undefined) return tries
-      after = last.id
-    }
   }
 
   async function explanation(
@@ -91,6 +66,32 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
       next_due_at: open === null ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
       tries: count,
     }
+  }
+}
+
+/** The tries of an event at these endpoints. However many attempts there are, few of an endpoint are held at once. */
+async function triesOf(
+  ctx: Context,
+  workspaceId: string,
+  event_id: string,
+  endpoints: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Tries>> {
+  const tries = new Map<string, Tries>()
+  const [only] = endpoints.size === 1 ? endpoints : []
+  for (let after: string | null = null; ;) {
+    const { rows, followed } = await ctx.storage.attempts.list(workspaceId, {
+      event_id,
+      ...(only !== undefined && { endpoint_id: only }),
+      limit: attemptsOfPage,
+      page: null,
+      after,
+      before: null,
+      descending: false,
+    })
+    for (const attempt of rows) if (endpoints.has(attempt.endpoint_id)) addTry(tries, attempt)
+    const last = rows.at(-1)
+    if (!followed || last === undefined) return tries
+    after = last.id
   }
 }
 
