@@ -178,7 +178,7 @@ describe('of random histories the list is a fold of the attempts', () => {
         await history(posthorn, subject, seed)
         const expected = await folded(subject)
         seen += expected.length
-        const { below, of } = random(seed)
+        const { of } = random(seed)
         const filters = [
           {},
           { status: of(deliveryStatuses) },
