@@ -6,7 +6,7 @@ import type {
   StoredAttempt,
   StoredStatus,
 } from '../../src/contracts/storage/attempts.ts'
-import { idBounds } from '../../src/core/id-bounds.ts'
+import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import type { Row } from './clients.ts'
 import { type Database, json, number, numberOrNull } from './database.ts'
@@ -27,6 +27,21 @@ const capturedColumns = raw('o.request_headers, o.request_body, o.response_heade
 
 export function postgresAttempts(db: Database, notify: Notify): Attempts {
   const { run, ask, t } = db
+
+  /** Bounds of ids that follow from the times asked for, unless there is an attempt whose id tells nothing of its time. */
+  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<IdBounds> {
+    const { created_at, scheduled_at, scheduled_at_by_hand } = query
+    const bounds = idBounds({
+      ...(created_at !== undefined && { created_at }),
+      ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
+    })
+    if (bounds.from === null && bounds.to === null) return none
+    const astray = await run(sql`
+      select 1 from ${t.attempts} a
+      where a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and a.astray limit 1`)
+    return astray.length > 0 ? none : bounds
+  }
+
   return {
     async load(ids) {
       const rows = await run(sql`
@@ -104,11 +119,12 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return row === undefined ? null : attemptOf(row)
     },
 
-    list(workspaceId, query) {
+    async list(workspaceId, query) {
       const { status, unique_id, response_status } = query
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
       const finished = status !== undefined && status !== 'OPEN'
       const sameIds = finished ? [raw('o.attempt_id')] : status === 'OPEN' ? [raw('open.id')] : []
+      const byTime = query.event_id === undefined && unique_id === undefined ? await idsOf(workspaceId, query) : none
       return pageOf(
         db,
         {
@@ -135,13 +151,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             ...within(raw('a.created_at'), query.created_at),
             ...dueWithin(query),
             ...within(raw('o.attempted_at'), query.attempted_at),
-            ...(query.event_id === undefined && unique_id === undefined
-              ? idsWithin(
-                  [raw('a.id'), ...sameIds],
-                  query,
-                  sql`select from ${t.attempts} x where x.workspace = ${workspace} and x.astray`,
-                )
-              : []),
+            ...idsWithin([raw('a.id'), ...sameIds], byTime),
           ]),
           id: raw('a.id'),
           sameIds,
@@ -272,18 +282,12 @@ function eventType(t: Tables): Sql {
   return sql`(select e.event_type from ${t.events} e where e.id = a.event_id)`
 }
 
-/** Bounds of ids that follow from the times asked for, unless there is an attempt whose id tells nothing of its time. */
-function idsWithin(columns: readonly Sql[], query: AttemptQuery, astray: Sql): readonly Sql[] {
-  const { from, to } = idBounds({
-    ...(query.created_at !== undefined && { created_at: query.created_at }),
-    ...(query.scheduled_at !== undefined &&
-      query.scheduled_at_by_hand === undefined && { scheduled_at: query.scheduled_at }),
-  })
-  const unless = (bound: string, open: string) =>
-    sql`(select case when exists(${astray}) then ${open}::text else ${bound}::text end)`
+const none: IdBounds = { from: null, to: null }
+
+function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sql[] {
   return columns.flatMap((column) => [
-    ...(from === null ? [] : [sql`${column} >= ${unless(from, '')}`]),
-    ...(to === null ? [] : [sql`${column} < ${unless(to, '~')}`]),
+    ...(from === null ? [] : [sql`${column} >= ${from}::text`]),
+    ...(to === null ? [] : [sql`${column} < ${to}::text`]),
   ])
 }
 

@@ -13,6 +13,7 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
+import { timeOfId } from '../../src/core/id.ts'
 import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { attemptConditions, type Condition, eventType, inRange, isDueWithin, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
@@ -258,8 +259,15 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
 
   /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
   const bounded = async (room: string | null, query: AttemptQuery): Promise<IdBounds> => {
-    const astray = Number(await connection.send('ZCARD', [`${tag}:room:${room}:attempts:astray`], true))
-    if (astray > 0) return { from: null, to: null }
+    const index = `${tag}:room:${room}:attempts`
+    const [astray, [first], [last]] = (await Promise.all([
+      connection.send('ZCARD', [`${index}:astray`], true),
+      connection.send('ZRANGE', [index, '0', '0'], true),
+      connection.send('ZRANGE', [index, '-1', '-1'], true),
+    ])) as [number, string[], string[]] // as documented
+    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
+    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
+    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
     const { scheduled_at, scheduled_at_by_hand, created_at } = query
     return idBounds({
       ...(created_at !== undefined && { created_at }),

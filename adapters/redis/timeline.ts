@@ -1,6 +1,6 @@
 import type { EventHead, TimelineQuery } from '../../src/contracts/storage/events.ts'
 import { timeOfId, timePrefix } from '../../src/core/id.ts'
-import { eventSlackMs, isEventAstray } from '../../src/core/id-bounds.ts'
+import { eventSlackMs, type IdBounds, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { eventFunctions } from './event-script.ts'
@@ -71,6 +71,7 @@ async function* byId(
   const listed = listing<EventHead>(connection, tag, {
     index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
     where: whereIn('created', created_at),
+    within: endOf(query),
     exact: true,
     kind: 'event',
     fields: ['row'],
@@ -96,6 +97,17 @@ async function* byId(
   }
   yield* waiting
   return undefined
+}
+
+/** Where to stop: beyond it no id has a time of the range. */
+function endOf({ created_at = {}, descending }: TimelineQuery): IdBounds {
+  const { eq, gt, gte, lt, lte } = created_at
+  const lowest = [eq, gt, gte].filter((time) => time !== undefined)
+  const highest = [eq, lt, lte].filter((time) => time !== undefined)
+  return {
+    from: descending && lowest.length > 0 ? timePrefix(Math.max(...lowest)) : null,
+    to: !descending && highest.length > 0 ? timePrefix(Math.min(...highest) + eventSlackMs + 1) : null,
+  }
 }
 
 /** An id strictly before all ids to be looked at. */
