@@ -264,7 +264,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       connection.send('ZCARD', [`${index}:astray`], true),
       connection.send('ZRANGE', [index, '0', '0'], true),
       connection.send('ZRANGE', [index, '-1', '-1'], true),
-    ])) as [number, string[], string[]] // as documented
+    ])) as [unknown, string[], string[]] // as documented
     // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
     const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
     if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
