@@ -48,10 +48,12 @@ export type {
   Workspaces,
 } from './contracts/storage/configuration.ts'
 export type {
+  Adding,
   AttemptQuery,
   Attempts,
   Delivery,
   Enqueueing,
+  Missing,
   NewAttempt,
   Settled,
   Settlement,
@@ -61,7 +63,14 @@ export type {
   Undelivered,
 } from './contracts/storage/attempts.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
-export type { EventQuery, Events, IngestAnswer, IngestEntry } from './contracts/storage/events.ts'
+export type {
+  EventHead,
+  EventQuery,
+  Events,
+  IngestAnswer,
+  IngestEntry,
+  TimelineQuery,
+} from './contracts/storage/events.ts'
 export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
 export type {
   AdminOptions,
@@ -88,6 +97,7 @@ export type {
   TriggerMode,
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
+export type { Delivery as DeliveryRow, DeliveryDetails, DeliveryStatus } from './schema/delivery.ts'
 export type { DisabledReason, Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput, StoredEvent } from './schema/event.ts'
 export type {
@@ -112,9 +122,14 @@ export type {
   AttemptListInput,
   AttemptService,
   ConfigService,
+  DeliveryListInput,
+  DeliveryService,
   EndpointService,
+  EraseInput,
+  EraseReport,
   EventListInput,
   EventTypeService,
+  ExplainOptions,
   Explanation,
   MergePatch,
   NamedListInput,

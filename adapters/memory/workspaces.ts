@@ -93,6 +93,7 @@ function emptyRoom(row: Workspace): Room {
     plugins: sorted(),
     patterns: 0,
     events: sorted(),
+    timeline: sorted(),
     attempts: sorted(),
     eventOfUniqueId: new Map(),
   }

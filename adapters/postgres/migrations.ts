@@ -5,7 +5,17 @@ import { lines } from './migrations/4-lines.ts'
 import { counts } from './migrations/5-counts.ts'
 import { expansions } from './migrations/6-expansions.ts'
 import { inboxTurns } from './migrations/7-inbox-turns.ts'
+import { deliveries } from './migrations/8-deliveries.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. One that was released is never edited: what is to change comes as another one. */
-export const migrations: readonly Migration[] = [tables, probes, revisited, lines, counts, expansions, inboxTurns]
+export const migrations: readonly Migration[] = [
+  tables,
+  probes,
+  revisited,
+  lines,
+  counts,
+  expansions,
+  inboxTurns,
+  deliveries,
+]

@@ -2,7 +2,7 @@ import type { Settled, Settlement } from '../../src/contracts/storage/attempts.t
 import { json, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { newAttempt, openAttempts } from './open-attempts.ts'
+import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
 import { storable } from '../sql/rows.ts'
 import { nothing, type Sql, sql } from '../sql/sql.ts'
@@ -70,7 +70,7 @@ async function settleTogether(
     ${openAttempts(
       db,
       sql`select n.*, c.workspace
-        from jsonb_to_recordset(${json(nexts)}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
+        from jsonb_to_recordset(${json(newAttempts(nexts))}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
         join closed c on c.id = n."of"`,
       enqueue,
     )}`

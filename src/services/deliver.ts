@@ -63,11 +63,22 @@ async function load(ctx: Context, ids: readonly string[]): Promise<readonly Load
 }
 
 function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null, retries: boolean): Conclusion {
-  const { workspaceId, attempt } = loaded.delivery
+  const { workspaceId, attempt, event } = loaded.delivery
   const { endpoint } = loaded
-  const tally = ctx.settings.breaker !== undefined
+  const isTest = attempt.trigger_mode === 'TEST'
+  const tally = ctx.settings.breaker !== undefined && !isTest
   const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
-  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, tally, random }
+  const tried = {
+    workspaceId,
+    attempt,
+    eventType: event?.event_type ?? '',
+    claim,
+    endpoint,
+    startedAt: sent.startedAt,
+    retries: retries && !isTest,
+    tally,
+    random,
+  }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
 }
 
