@@ -48,11 +48,13 @@ export type {
   Workspaces,
 } from './contracts/storage/configuration.ts'
 export type {
+  Adding,
   AttemptQuery,
   Attempts,
   Counted,
   Delivery,
   Enqueueing,
+  Missing,
   NewAttempt,
   Settled,
   Settlement,
@@ -72,7 +74,14 @@ export type {
   Streak,
 } from './contracts/storage/statistics.ts'
 export type { BoundStorage, Storage } from './contracts/storage.ts'
-export type { EventQuery, Events, IngestAnswer, IngestEntry } from './contracts/storage/events.ts'
+export type {
+  EventHead,
+  EventQuery,
+  Events,
+  IngestAnswer,
+  IngestEntry,
+  TimelineQuery,
+} from './contracts/storage/events.ts'
 export type { ListQuery, Page, TimeRange } from './contracts/storage/list.ts'
 export type {
   AdminOptions,
@@ -100,6 +109,7 @@ export type {
   TriggerMode,
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
+export type { Delivery as DeliveryRow, DeliveryDetails, DeliveryStatus } from './schema/delivery.ts'
 export type { DisabledReason, Endpoint, EndpointInput } from './schema/endpoint.ts'
 export type { Event, EventInput, PublishAnswer, PublishedEvent, StoredEvent } from './schema/event.ts'
 export type {
@@ -134,9 +144,14 @@ export type {
   AttemptListInput,
   AttemptService,
   ConfigService,
+  DeliveryListInput,
+  DeliveryService,
   EndpointService,
+  EraseInput,
+  EraseReport,
   EventListInput,
   EventTypeService,
+  ExplainOptions,
   Explanation,
   InstanceService,
   MergePatch,

@@ -3,6 +3,7 @@ import type { Event, EventInput, PublishAnswer, PublishedEvent } from './schema/
 import type { Attempt } from './schema/attempt.ts'
 import type { SignalListener, SignalName } from './contracts/observer.ts'
 import type { Handler } from './http/handler.ts'
+import type { Delivery } from './schema/delivery.ts'
 import type { Endpoint } from './schema/endpoint.ts'
 import type { Plugin, PluginInput } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
@@ -12,9 +13,14 @@ import type {
   AttemptListInput,
   AttemptService,
   ConfigService,
+  DeliveryListInput,
+  DeliveryService,
   EndpointService,
+  EraseInput,
+  EraseReport,
   EventListInput,
   EventTypeService,
+  ExplainOptions,
   Explanation,
   NamedListInput,
   OwnedListInput,
@@ -50,8 +56,20 @@ export interface PublicEvents<Input = EventInput> extends Iterated<Event, EventL
   createMany(workspace: string, inputs: readonly Input[]): Promise<readonly PublishAnswer[]>
   /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation */
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
-  explain(workspace: string, id: string): Promise<readonly Explanation[]>
+  /**
+   * Tells for each endpoint of the workspace, in the order of ids, whether it gets the event, and why not.
+   * @throws PosthornError not_found, validation
+   */
+  explain(workspace: string, id: string, options?: ExplainOptions): Promise<readonly Explanation[]>
+  /**
+   * Sends once more what failed or was canceled, or with `missing` what an endpoint never got. Test deliveries never.
+   * `dryRun` only counts. `next` of the report goes into `after` of the next call. @throws PosthornError validation
+   */
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
+  /** Erases an event with its attempts and all that was recorded of them. Open attempts are not sent. Unknown ids are fine. */
+  delete(workspace: string, id: string): Promise<void>
+  /** Erases the events that the filter finds, in batches. A call that was broken off goes on when it is made again. @throws PosthornError validation */
+  erase(workspace: string, input: EraseInput): Promise<EraseReport>
 }
 
 /** Iterates over all rows of a list of a workspace, read page by page (100 rows, or `limit`) while they are taken. */
@@ -73,6 +91,8 @@ export interface ServiceFunctions<Input = EventInput> {
   readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput> & Iterated<Plugin, PluginListInput>
   readonly events: PublicEvents<Input>
   readonly attempts: AttemptService & Iterated<Attempt, AttemptListInput>
+  /** All attempts of an event to an endpoint as one row. */
+  readonly deliveries: DeliveryService & Iterated<Delivery, DeliveryListInput>
   readonly config: ConfigService
   /**
    * The attempts of a workspace that ended, counted by minute, hour or day, with percentiles of their latency. Test deliveries

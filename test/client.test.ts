@@ -31,6 +31,11 @@ async function outcome(call: () => Promise<unknown>): Promise<unknown> {
   }
 }
 
+/** The functions of a group, without the requests that a test instance has there. */
+function namesOf(group: object): string[] {
+  return Object.keys(group).filter((name) => Number.isNaN(Number(name)))
+}
+
 /** Every function, with what it answers and how it fails, in one run. Ids and generated paths are given a name. */
 async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   const { posthorn, client } = instance(through)
@@ -108,6 +113,16 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   const [attempt] = (await posthorn.attempts.list(ws, { sort: 'id.asc' })).data
   await say('attempts.get', () => client.attempts.get(ws, attempt!.id))
   await say('events.explain', () => client.events.explain(ws, 'v1'))
+  await say('events.explain', () => client.events.explain(ws, 'v1', { limit: 1, after: 'e0' }))
+  await say('events.explain', () => client.events.explain(ws, 'v1', { limit: 0 }))
+  await say('deliveries.list', () => client.deliveries.list(ws, { limit: 1, status: 'DELIVERED' }))
+  await say('deliveries.list', () => client.deliveries.list(ws, { after: 'x' }))
+  await say('deliveries.get', () => client.deliveries.get(ws, 'v1', 'e1'))
+  await say('deliveries.get', () => client.deliveries.get(ws, 'v1', 'e9'))
+  await say('deliveries.retry', () => client.deliveries.retry(ws, 'v1', 'e9'))
+  await say('events.erase', () => client.events.erase(ws, { unique_id: 'nobody' }))
+  await say('events.erase', () => client.events.erase(ws, {}))
+  await say('events.delete', () => client.events.delete(ws, 'nobody'))
   await say('events.replay', () => client.events.replay(ws, { event_types: ['o.paid'] }, { dryRun: true }))
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e1'))
   await say('events.retry', () => client.events.retry(ws, 'v1', 'e9'))
@@ -150,11 +165,12 @@ async function script(through: 'services' | 'HTTP'): Promise<unknown[]> {
   await say('sources.each', () => rowsOf(client.sources.each(ws)))
   await say('plugins.each', () => rowsOf(client.plugins.each('default')))
   await say('events.each', () => rowsOf(client.events.each('default', { sort: 'id.asc', limit: 1 })))
+  await say('deliveries.each', () => rowsOf(client.deliveries.each(ws, { limit: 1 })))
   await say('attempts.each', () => rowsOf(client.attempts.each('default', { limit: 5000 })))
 
-  const { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes } = client
-  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes }
-  const all = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
+  const { workspaces, endpoints, sources, plugins, events, attempts, deliveries, config, eventTypes } = client
+  const groups = { workspaces, endpoints, sources, plugins, events, attempts, deliveries, config, eventTypes }
+  const all = Object.entries(groups).flatMap(([noun, group]) => namesOf(group).map((verb) => `${noun}.${verb}`))
   expect(all.filter((name) => !calls.has(name))).toEqual([])
   return JSON.parse(JSON.stringify(seen).replace(/"[0-9A-HJKMNP-TV-Z]{26}"/g, '"an id"')) as unknown[]
 }

@@ -9,7 +9,7 @@ import type {
   StoredAttempt,
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
-import { endedAttempt } from '../../src/core/attempt.ts'
+import { endedAttempt, isFinal } from '../../src/core/attempt.ts'
 import { goneEndpoint } from '../../src/core/endpoint-row.ts'
 import { planFor } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
@@ -17,7 +17,7 @@ import { inRange } from '../../src/core/time-range.ts'
 import { pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { addAttempt, closeAttempt, evict, isSucceeded, isTimed } from './rows.ts'
-import { type Access, type KeptAttempt, type Room, roomOf, type State } from './state.ts'
+import { type Access, type KeptAttempt, type KeptEvent, type Room, roomOf, type State } from './state.ts'
 import { ascending, noTime, type Sorted, sorted } from './sorted.ts'
 import { addNote, tallied } from './statistics.ts'
 
@@ -37,7 +37,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         return answers
       }),
 
-    add: (workspaceId, attempts, { enqueue }) =>
+    add: (workspaceId, attempts, { enqueue, first = false }) =>
       access.write((state) => {
         const room = roomOf(state, workspaceId)
         return attempts.map((attempt) => {
@@ -45,6 +45,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
           if (there !== undefined) return there.of.room === room
           const event = state.events.get(attempt.event_id)
           if (event === undefined || event.room !== room) return false
+          if (first && hasAttempt(state, event, attempt.endpoint_id)) return false
           addAttempt(state, event, attempt, enqueue)
           return true
         })
@@ -65,6 +66,20 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         }
         return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed, brief)
       }),
+
+    ofEvents: (workspaceId, eventIds, endpointId) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
+        return eventIds.flatMap((eventId) => {
+          const event = state.events.get(eventId)
+          if (event === undefined || event.room !== room) return []
+          const own = [...ascending(event.attempts, null)].map(([, id]) => state.attempts.get(id)!.attempt)
+          return own.filter(({ endpoint_id }) => endpointId === undefined || endpoint_id === endpointId).map(brief)
+        })
+      }),
+
+    // Here walking is quick.
+    eventsOf: async () => null,
 
     overdue: ({ before, after, limit }) =>
       access.read((state) => {
@@ -88,13 +103,32 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
           const { attempt, of } = kept
           const { status, event_id, endpoint_id } = attempt
           if (!(status === 'CANCELED' || (status === 'FAILED' && attempt.exhausted))) continue
+          if (attempt.trigger_mode === 'TEST') continue
           if (query.status !== undefined && status !== query.status) continue
           if (query.endpoint_id !== undefined && endpoint_id !== query.endpoint_id) continue
-          if (!inRange(attempt.created_at, query.created_at)) continue
+          if (!inRange(of.event.created_at, query.created_at)) continue
+          if (!inRange(attempt.attempted_at, query.attempted_at)) continue
           if (query.event_types !== undefined && !query.event_types.includes(of.event.event_type)) continue
           if (!isSucceeded(state, kept)) found.push({ attemptId: id, event_id, endpoint_id })
         }
         return found
+      }),
+
+    missing: (workspaceId, { endpoint_id, created_at, after, limit }) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
+        const events: { id: string; event_type: string }[] = []
+        let looked = 0
+        let last: string | null = null
+        if (room === undefined) return { events, next: null }
+        for (const [, id] of ascending(room.events, after === null ? null : [0, after])) {
+          if (looked++ >= limit) return { events, next: last }
+          last = id
+          const kept = state.events.get(id)!
+          if (!inRange(kept.event.created_at, created_at)) continue
+          if (!hasAttempt(state, kept, endpoint_id)) events.push({ id, event_type: kept.event.event_type })
+        }
+        return { events, next: null }
       }),
 
     tallies: (since) => access.read((state) => tallied(state, since)),
@@ -105,6 +139,15 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
 function openAttempt(state: State, id: string): KeptAttempt | null {
   const kept = state.attempts.get(id)
   return kept !== undefined && kept.of.room.alive && kept.attempt.status === 'OPEN' ? kept : null
+}
+
+/** Whether the event has an attempt to the endpoint, or is that of a test delivery. */
+function hasAttempt(state: State, { attempts }: KeptEvent, endpointId: string): boolean {
+  for (const [, id] of ascending(attempts, null)) {
+    const { attempt } = state.attempts.get(id)!
+    if (attempt.endpoint_id === endpointId || attempt.trigger_mode === 'TEST') return true
+  }
+  return false
 }
 
 function attemptIn(state: State, workspaceId: string, id: string): KeptAttempt | null {
@@ -191,8 +234,11 @@ function brief(attempt: StoredAttempt): StoredAttempt {
 
 /** The ids among which to look. */
 function candidates(state: State, room: Room, query: AttemptQuery): Sorted {
-  if (query.event_id === undefined) return room.attempts
-  const event = state.events.get(query.event_id)
+  const { event_id, unique_id } = query
+  const known = unique_id === undefined ? event_id : room.eventOfUniqueId.get(unique_id)
+  if (event_id === undefined && unique_id === undefined) return room.attempts
+  if (known === undefined || (event_id !== undefined && event_id !== known)) return sorted()
+  const event = state.events.get(known)
   return event === undefined || event.room !== room ? sorted() : event.attempts
 }
 
@@ -200,6 +246,11 @@ function isListed(attempt: StoredAttempt, query: AttemptQuery): boolean {
   return (
     (query.endpoint_id === undefined || attempt.endpoint_id === query.endpoint_id) &&
     (query.status === undefined || attempt.status === query.status) &&
+    (query.event_type === undefined || attempt.event_type === query.event_type) &&
+    (query.final === undefined || isFinal(attempt) === query.final) &&
+    (query.trigger_mode === undefined || attempt.trigger_mode === query.trigger_mode) &&
+    (query.error_code === undefined || attempt.error_code === query.error_code) &&
+    (query.response_status === undefined || attempt.response?.status === query.response_status) &&
     inRange(attempt.created_at, query.created_at) &&
     inRange(attempt.attempted_at, query.attempted_at) &&
     isDueWithin(attempt, query)

@@ -1,10 +1,11 @@
-import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
+import type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { pageOf } from './page.ts'
-import { addEvent, evict, isTimed } from './rows.ts'
+import { removeJob } from './queue.ts'
+import { addEvent, evict, isTimed, removeEvent } from './rows.ts'
 import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
-import { noTime, type Sorted, sorted } from './sorted.ts'
+import { ascending, descending, noTime, type Position, type Sorted, sorted } from './sorted.ts'
 
 export function memoryEvents(access: Access, keep: number): Events {
   const encoder = new TextEncoder()
@@ -32,6 +33,36 @@ export function memoryEvents(access: Access, keep: number): Events {
         return kept !== undefined && kept.room === roomOf(state, workspaceId) ? { ...kept.event } : null
       }),
 
+    timeline: (workspaceId, { ids, event_type, created_at, from, descending: isDescending, limit }) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
+        if (room === undefined) return []
+        const heads: EventHead[] = []
+        const wanted = ids && new Set(ids)
+        const start = from === null ? null : ([from.created_at, from.id] as const)
+        const beyond = isDescending ? descending(room.timeline, start) : ascending(room.timeline, start)
+        const at = from?.inclusive === true ? state.events.get(from.id) : undefined
+        const isThere = at?.room === room && at.event.created_at === from?.created_at
+        for (const id of chain(isThere ? [at.event.id] : [], beyond)) {
+          if (heads.length >= limit) break
+          const { event_type: type, unique_id, created_at: time } = state.events.get(id)!.event
+          if (wanted?.has(id) === false || (event_type !== undefined && type !== event_type)) continue
+          if (inRange(time, created_at)) heads.push({ id, event_type: type, unique_id, created_at: time })
+        }
+        return heads
+      }),
+
+    erase: (workspaceId, ids) =>
+      access.write((state) => {
+        const room = roomOf(state, workspaceId)
+        const there = [...new Set(ids)].filter((id) => room !== undefined && state.events.get(id)?.room === room)
+        for (const id of there) {
+          for (const [, attempt] of ascending(state.events.get(id)!.attempts, null)) removeJob(state, attempt)
+          removeEvent(state, id, Infinity)
+        }
+        return there.length
+      }),
+
     list: (workspaceId, query) =>
       access.read((state) => {
         const room = roomOf(state, workspaceId)
@@ -48,6 +79,11 @@ export function memoryEvents(access: Access, keep: number): Events {
         )
       }),
   }
+}
+
+function* chain(first: readonly string[], rest: Iterable<Position>): Generator<string> {
+  yield* first
+  for (const [, id] of rest) yield id
 }
 
 function ingest(

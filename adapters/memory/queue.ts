@@ -149,6 +149,14 @@ export function completeJobs(state: State, claims: readonly Claim[]): void {
   }
 }
 
+/** Removes a job, held or not. */
+export function removeJob(state: State, id: string): void {
+  const kept = state.queue.jobs.get(id)
+  if (kept === undefined) return
+  takeOut(state, kept)
+  state.queue.jobs.delete(id)
+}
+
 function groupOf(state: State, name: string): Group {
   const there = state.queue.groups.get(name)
   if (there !== undefined) return there

@@ -15,6 +15,7 @@ export function addEvent(
   const kept: KeptEvent = { room, event: { ...event }, trace, token, attempts: sorted(), open: attempts.length }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
+  add(room.timeline, [event.created_at, event.id])
   if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)
   if (attempts.length === 0) add(state.idle, [event.created_at, event.id])
   for (const attempt of attempts) keepOpen(state, kept, attempt, enqueue)
@@ -33,7 +34,7 @@ export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enq
 
 function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
   const { id, endpoint_id, scheduled_at } = attempt
-  state.attempts.set(id, { of, attempt: openAttempt(attempt) })
+  state.attempts.set(id, { of, attempt: openAttempt(attempt, of.event.event_type) })
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])
@@ -109,7 +110,7 @@ function isBefore(position: ReturnType<typeof first>, bound: number | null): pos
 }
 
 /** Removes an event with its attempts, as far as the limit goes, and answers how many rows went. */
-function removeEvent(state: State, id: string, limit: number): number {
+export function removeEvent(state: State, id: string, limit: number): number {
   const kept = state.events.get(id)!
   let removed = 0
   for (let next = first(kept.attempts); next !== undefined; next = first(kept.attempts)) {
@@ -121,6 +122,7 @@ function removeEvent(state: State, id: string, limit: number): number {
   const { room, event } = kept
   state.events.delete(id)
   remove(room.events, [0, id])
+  remove(room.timeline, [event.created_at, id])
   remove(state.idle, [event.created_at, id])
   if (event.unique_id !== null) room.eventOfUniqueId.delete(event.unique_id)
   return removed + 1

@@ -26,6 +26,8 @@ export interface Room {
   /** The event patterns of all endpoints. */
   patterns: number
   readonly events: Sorted
+  /** The same by their time. */
+  readonly timeline: Sorted
   readonly attempts: Sorted
   readonly eventOfUniqueId: Map<string, string>
   readonly statistics: RoomStatistics

@@ -94,6 +94,7 @@ function emptyRoom(row: Workspace): Room {
     plugins: sorted(),
     patterns: 0,
     events: sorted(),
+    timeline: sorted(),
     attempts: sorted(),
     eventOfUniqueId: new Map(),
     statistics: { minute: new Map(), hour: new Map(), day: new Map(), types: new Map(), streaks: new Map() },

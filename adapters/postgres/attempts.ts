@@ -1,19 +1,22 @@
 import type {
+  Adding,
   AttemptQuery,
   Attempts,
   NewAttempt,
   StoredAttempt,
   StoredStatus,
 } from '../../src/contracts/storage/attempts.ts'
+import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import type { AttemptErrorCode } from '../../src/schema/attempt.ts'
 import { json, number, numberOrNull, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { newAttempt, openAttempts } from './open-attempts.ts'
+import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
 import { eventOf } from '../sql/rows.ts'
 import { settle } from './settle.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
+import type { Tables } from './tables.ts'
 import type { Notify } from './notify.ts'
 
 const attemptColumns = raw(
@@ -25,6 +28,21 @@ const capturedColumns = raw('o.request_headers, o.request_body, o.response_heade
 
 export function postgresAttempts(db: Database, notify: Notify): Attempts {
   const { run, ask, t } = db
+
+  /** Bounds of ids that follow from the times asked for, unless there is an attempt whose id tells nothing of its time. */
+  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<IdBounds> {
+    const { created_at, scheduled_at, scheduled_at_by_hand } = query
+    const bounds = idBounds({
+      ...(created_at !== undefined && { created_at }),
+      ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
+    })
+    if (bounds.from === null && bounds.to === null) return none
+    const astray = await run(sql`
+      select 1 from ${t.attempts} a
+      where a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and a.astray limit 1`)
+    return astray.length > 0 ? none : bounds
+  }
+
   return {
     async load(ids) {
       const rows = await run(sql`
@@ -69,37 +87,32 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return answers
     },
 
-    async add(workspaceId, attempts, { enqueue }) {
+    async add(workspaceId, attempts, { enqueue, first = false }) {
       if (attempts.length === 0) return []
-      const rows = await run(sql`
-        with given as (
-          select * from jsonb_to_recordset(${json(attempts)}::text::jsonb) as g (${newAttempt})
-        ),
-        -- A purge may not take an event while an attempt is added to it.
-        kept as materialized (
-          select e.id, e.workspace from ${t.events} e join ${t.workspaces} w on w.key = e.workspace
-          where w.id = ${workspaceId}::text and e.id in (select event_id from given)
-          order by e.id for key share of e
-        ),
-        -- A purge that did not see that lock fails on this row.
-        revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
-        ${openAttempts(db, sql`select distinct on (g.id) g.*, k.workspace from given g join kept k on k.id = g.event_id`, enqueue)}
-        select id from made`)
-      const made = new Set(rows.map((row) => row['id']))
-      const left = attempts.map(({ id }) => id).filter((id) => !made.has(id))
-      if (left.length > 0) {
-        const there = await run(sql`
+      const made = new Set<unknown>()
+      const addLeft = async (): Promise<void> => {
+        const left = attempts.filter(({ id }) => !made.has(id))
+        for (const row of await run(adding(db, workspaceId, left, { enqueue, first }))) made.add(row['id'])
+      }
+      await addLeft()
+      if (enqueue && made.size > 0) await notify('jobs')
+      const there = async (): Promise<void> => {
+        const left = attempts.map(({ id }) => id).filter((id) => !made.has(id))
+        if (left.length === 0) return
+        const rows = await run(sql`
           select a.id from ${t.attempts} a join ${t.workspaces} w on w.key = a.workspace
           where w.id = ${workspaceId}::text and a.id = any(${left}::text[])`)
-        for (const row of there) made.add(row['id'])
+        for (const row of rows) made.add(row['id'])
       }
-      if (enqueue && rows.length > 0) await notify('jobs')
+      await there()
+      // Another one was the first of its event and endpoint at the same moment. Now that one is seen.
+      if (!first && made.size < attempts.length) await addLeft()
       return attempts.map(({ id }) => made.has(id))
     },
 
     async get(workspaceId, id) {
       const [row] = await run(sql`
-        select ${attemptColumns}, ${outcomeColumns}, ${capturedColumns}
+        select ${attemptColumns}, ${outcomeColumns}, ${capturedColumns}, ${eventType(t)} as event_type
         from ${t.attempts} a
         join ${t.workspaces} w on w.key = a.workspace
         left join ${t.outcomes} o on o.attempt_id = a.id
@@ -107,14 +120,16 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return row === undefined ? null : attemptOf(row)
     },
 
-    list(workspaceId, query) {
-      const { status } = query
+    async list(workspaceId, query) {
+      const { status, unique_id, response_status } = query
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
       const finished = status !== undefined && status !== 'OPEN'
+      const sameIds = finished ? [raw('o.attempt_id')] : status === 'OPEN' ? [raw('open.id')] : []
+      const byTime = query.event_id === undefined && unique_id === undefined ? await idsOf(workspaceId, query) : none
       return pageOf(
         db,
         {
-          columns: sql`${attemptColumns}, ${outcomeColumns}`,
+          columns: sql`${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type`,
           from: sql`${t.attempts} a
             ${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id
             ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
@@ -122,17 +137,65 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             sql`a.workspace = ${workspace}`,
             ...(finished ? [sql`o.workspace = ${workspace} and o.status = ${status}::text`] : []),
             ...equals(raw('a.event_id'), query.event_id),
+            ...(unique_id === undefined
+              ? []
+              : [
+                  sql`a.event_id = (select u.event_id from ${t.unique_ids} u
+                    where u.workspace = ${workspace} and u.unique_id = ${unique_id}::text)`,
+                ]),
             ...equals(raw('a.endpoint_id'), query.endpoint_id),
+            ...equals(raw('a.trigger_mode'), query.trigger_mode),
+            ...equals(raw('o.error_code'), query.error_code),
+            ...(response_status === undefined ? [] : [sql`o.response_status = ${response_status}::int`]),
+            ...(query.final === undefined ? [] : [sql`${isFinal} is ${raw(query.final ? 'true' : 'not true')}`]),
+            ...equals(eventType(t), query.event_type),
             ...within(raw('a.created_at'), query.created_at),
             ...dueWithin(query),
             ...within(raw('o.attempted_at'), query.attempted_at),
+            ...idsWithin([raw('a.id'), ...sameIds], byTime),
           ]),
           id: raw('a.id'),
-          sameIds: finished ? [raw('o.attempt_id')] : status === 'OPEN' ? [raw('open.id')] : [],
+          sameIds,
         },
         query,
         attemptOf,
       )
+    },
+
+    async ofEvents(workspaceId, eventIds, endpointId) {
+      if (eventIds.length === 0) return []
+      const rows = await run(sql`
+        select ${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type
+        from ${t.attempts} a left join ${t.outcomes} o on o.attempt_id = a.id
+        where a.event_id = any(array(select unnest(${eventIds}::text[])))
+          and a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
+          and ${all(equals(raw('a.endpoint_id'), endpointId))}`)
+      return rows.map(attemptOf)
+    },
+
+    async eventsOf(workspaceId, { endpoint_id, status, most }) {
+      const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
+      const sides = [
+        ...(endpoint_id === undefined
+          ? []
+          : [
+              sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and a.endpoint_id = ${endpoint_id}::text`,
+            ]),
+        ...(status === undefined
+          ? []
+          : [
+              sql`select a.event_id from ${
+                status === 'OPEN'
+                  ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
+                  : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
+              } where o.workspace = ${workspace} and ${status === 'OPEN' ? raw('true') : sql`o.status = ${status}::text`}`,
+            ]),
+      ]
+      for (const side of sides) {
+        const rows = await ask(sql`${side} limit ${most + 1}::int`)
+        if (rows.length <= most) return rows.map((row) => row['event_id'] as string)
+      }
+      return null
     },
 
     async overdue({ before, after, limit }) {
@@ -150,17 +213,18 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       }))
     },
 
-    async undelivered(workspaceId, { status, event_types, endpoint_id, created_at, after, limit }) {
+    async undelivered(workspaceId, { status, event_types, endpoint_id, created_at, attempted_at, after, limit }) {
       const statuses = status === undefined ? ['FAILED', 'CANCELED'] : [status]
       const rows = await ask(sql`
         select a.id, a.event_id, a.endpoint_id
         from ${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id join ${t.events} e on e.id = a.event_id
         where o.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
-          and o.status = any(${statuses}::text[]) and (o.status = 'CANCELED' or o.exhausted)
+          and o.status = any(${statuses}::text[]) and (o.status = 'CANCELED' or o.exhausted) and a.trigger_mode <> 'TEST'
           and ${all([
             ...(after === null ? [] : [sql`o.attempt_id > ${after}::text`]),
             ...equals(raw('a.endpoint_id'), endpoint_id),
-            ...within(raw('a.created_at'), created_at),
+            ...within(raw('e.created_at'), created_at),
+            ...within(raw('o.attempted_at'), attempted_at),
             ...(event_types === undefined ? [] : [sql`e.event_type = any(${event_types}::text[])`]),
           ])}
           and not exists (
@@ -173,6 +237,27 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         event_id: row['event_id'] as string,
         endpoint_id: row['endpoint_id'] as string,
       }))
+    },
+
+    async missing(workspaceId, { endpoint_id, created_at, after, limit }) {
+      const rows = await ask(sql`
+        with looked as materialized (
+          select e.id, e.event_type from ${t.events} e
+          where e.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
+            and ${all([...(after === null ? [] : [sql`e.id > ${after}::text`]), ...within(raw('e.created_at'), created_at)])}
+          order by e.id limit ${limit + 1}::int
+        )
+        select l.id, l.event_type, exists (
+          select from ${t.attempts} a
+          where a.event_id = l.id and (a.endpoint_id = ${endpoint_id}::text or a.trigger_mode = 'TEST')
+        ) as tried
+        from looked l order by l.id`)
+      const looked = rows.slice(0, limit)
+      const untried = looked.filter((row) => row['tried'] === false)
+      return {
+        events: untried.map((row) => ({ id: row['id'] as string, event_type: row['event_type'] as string })),
+        next: rows.length <= limit ? null : (looked.at(-1)?.['id'] as string),
+      }
     },
 
     async tallies(since) {
@@ -196,6 +281,53 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       }))
     },
   }
+}
+
+const isFinal = raw(`(o.status in ('SUCCESSFUL', 'CANCELED') or o.exhausted)`)
+
+/** The type of the event of an attempt: a row more to read for each row of a page, and no join for the planner to begin with. */
+function eventType(t: Tables): Sql {
+  return sql`(select e.event_type from ${t.events} e where e.id = a.event_id)`
+}
+
+const none: IdBounds = { from: null, to: null }
+
+function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sql[] {
+  return columns.flatMap((column) => [
+    ...(from === null ? [] : [sql`${column} >= ${from}::text`]),
+    ...(to === null ? [] : [sql`${column} < ${to}::text`]),
+  ])
+}
+
+/** The statement that adds attempts to events that are there. */
+function adding(
+  db: Database,
+  workspaceId: string,
+  attempts: readonly NewAttempt[],
+  { enqueue, first }: Required<Adding>,
+): Sql {
+  const { t } = db
+  const isFirst = sql`not exists (
+    select from ${t.attempts} b
+    where b.event_id = g.event_id and b.endpoint_id = g.endpoint_id or b.event_id = g.event_id and b.trigger_mode = 'TEST'
+  )`
+  const found = sql`
+    select distinct on (g.id) g.*, k.workspace, case when ${isFirst} then true end as first
+    from given g join kept k on k.id = g.event_id`
+  return sql`
+    with given as (
+      select * from jsonb_to_recordset(${json(newAttempts(attempts))}::text::jsonb) as g (${newAttempt})
+    ),
+    -- A purge may not take an event while an attempt is added to it.
+    kept as materialized (
+      select e.id, e.workspace from ${t.events} e join ${t.workspaces} w on w.key = e.workspace
+      where w.id = ${workspaceId}::text and e.id in (select event_id from given)
+      order by e.id for key share of e
+    ),
+    -- A purge that did not see that lock fails on this row.
+    revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
+    ${openAttempts(db, first ? sql`select * from (${found}) f where first` : found, enqueue, { byHand: true })}
+    select id from made`
 }
 
 function dueWithin({ scheduled_at, scheduled_at_by_hand: byHand }: AttemptQuery): readonly Sql[] {
@@ -247,6 +379,7 @@ function attemptOf(row: Row): StoredAttempt {
             body: (row['response_body'] ?? null) as string | null,
           },
     updated_at: number(status === 'OPEN' ? row['created_at'] : row['settled_at']),
+    event_type: row['event_type'] as string,
   }
 }
 

@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
-import { newAttempt, openAttempts } from './open-attempts.ts'
+import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
@@ -124,7 +124,7 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
   const woken = enqueue ? (db.woken ?? nothing) : nothing
   const rows = await run(sql`
     with planned as materialized (
-      select * from jsonb_to_recordset(${json(entries.flatMap(({ attempts }) => attempts))}::text::jsonb)
+      select * from jsonb_to_recordset(${json(newAttempts(entries.flatMap(({ attempts }) => attempts)))}::text::jsonb)
         as a (${newAttempt})
     ),
     given as materialized (

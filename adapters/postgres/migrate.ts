@@ -1,4 +1,5 @@
 import { PosthornError } from '../../src/errors.ts'
+import { buildIndexes } from './build-indexes.ts'
 import { clientOf } from './client-of.ts'
 import type { PostgresHandle } from './clients.ts'
 import { database, type Database } from './database.ts'
@@ -59,6 +60,7 @@ export async function migrate(
     // Nobody uses a schema that is not there yet.
     const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
+      if (latest > 0) await buildIndexes(db, steps[0]!) // the step that is due
       await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs })
     } catch (error) {
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''

@@ -1,4 +1,4 @@
-import type { Migration } from './migrations/migration.ts'
+import { indexText, type Migration } from './migrations/migration.ts'
 import { schemaVersion } from './verify.ts'
 
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
@@ -8,7 +8,8 @@ export const wrongEncoding = 'PH003'
 
 /**
  * Steps as one statement. Those that were made are left out. A step waits for its locks for half a second, lets others
- * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile.
+ * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile. Indexes that are there
+ * already are left as they are.
  */
 export function migrationText({
   schema,
@@ -22,12 +23,13 @@ export function migrationText({
   const quoted = `"${schema}"`
   const patience = `interval '${Math.max(1, Math.floor(lockTimeoutMs))} milliseconds'`
   const texts = steps.map(
-    ({ version, expands = false, sql: statements }) => `
+    ({ version, expands = false, indexes = [], sql: statements }) => `
 if current_version < ${version} then
 give_up_at := clock_timestamp() + ${patience};
 loop
 begin
 set local lock_timeout = '500ms';
+${indexes.map((index) => indexText(index, quoted)).join('\n')}
 ${statements.trim().replaceAll('$schema', quoted)}
 insert into ${quoted}.${expands ? 'expansions' : 'migrations'} (version) values (${version});
 exit;

@@ -6,6 +6,8 @@ import { counts } from './migrations/5-counts.ts'
 import { expansions } from './migrations/6-expansions.ts'
 import { inboxTurns } from './migrations/7-inbox-turns.ts'
 import { statistics } from './migrations/8-statistics.ts'
+import { deliveries } from './migrations/9-deliveries.ts'
+import { deliveryIndexes } from './migrations/10-delivery-indexes.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. One that was released is never edited: what is to change comes as another one. */
@@ -18,4 +20,6 @@ export const migrations: readonly Migration[] = [
   expansions,
   inboxTurns,
   statistics,
+  deliveries,
+  deliveryIndexes,
 ]

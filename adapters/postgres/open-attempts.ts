@@ -1,16 +1,24 @@
+import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import { isAstray } from '../../src/core/id-bounds.ts'
 import type { Database } from './database.ts'
 import { added } from './queue.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** The columns of an attempt to be made, as JSON rows are read. */
 export const newAttempt = raw(`id text collate "C", event_id text collate "C", endpoint_id text collate "C",
-  attempt_number int, trigger_mode text, scheduled_at bigint, created_at bigint`)
+  attempt_number int, trigger_mode text, scheduled_at bigint, created_at bigint, astray boolean`)
+
+/** Attempts as rows of `newAttempt`. */
+export function newAttempts<Attempt extends NewAttempt>(attempts: readonly Attempt[]): readonly Attempt[] {
+  return attempts.map((attempt) => (isAstray(attempt) ? { ...attempt, astray: true } : attempt))
+}
 
 /**
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
- * jobs; those whose id is there already are left out. `made` answers the ids of those that are not.
+ * jobs; those whose id is there already are left out. `made` answers the ids of those that are not. `byHand`: the query also
+ * tells which are the first of their event and endpoint.
  */
-export function openAttempts(db: Database, attempts: Sql, enqueue: boolean): Sql {
+export function openAttempts(db: Database, attempts: Sql, enqueue: boolean, { byHand = false } = {}): Sql {
   const { t } = db
   const queued = sql`, ${added(
     db,
@@ -19,10 +27,13 @@ export function openAttempts(db: Database, attempts: Sql, enqueue: boolean): Sql
       select endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(scheduled_at)
       from made m group by endpoint_id, workspace`,
   )}`
+  const columns = raw(
+    `id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at, astray${byHand ? ', first' : ''}`,
+  )
   return sql`
     made as (
-      insert into ${t.attempts} (id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at)
-      select id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at
+      insert into ${t.attempts} (${columns})
+      select ${columns}
       from (${attempts}) a order by id
       on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
     ),

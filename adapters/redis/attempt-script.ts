@@ -16,10 +16,22 @@ local function addAttempt(room, event, attempt, touched, workspace)
   redis.call('ZADD', index, 0, id)
   redis.call('ZADD', index .. ':endpoint:' .. endpoint, 0, id)
   redis.call('ZADD', index .. ':status:OPEN', 0, id)
+  if attempt.astray ~= '' then redis.call('ZADD', index .. ':astray', 0, id) end
   indexAttempt(event, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
   if touched then addJob(id, workspace, endpoint, due, touched) end
+end
+
+-- Whether an event, given by its name in keys, has an attempt to the endpoint, or is that of a test delivery.
+local function hasAttempt(event, endpoint)
+  local index = tag .. ':event:' .. event .. ':attempts'
+  if isHash(index) then return false end
+  for _, id in ipairs(redis.call('ZRANGE', index, 0, -1)) do
+    local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'planned')
+    if attempt[1] == endpoint or string.find(attempt[2] or '', '"trigger_mode":"TEST",', 1, true) then return true end
+  end
+  return false
 end
 
 local function noLongerOpen(event)
@@ -29,8 +41,9 @@ local function noLongerOpen(event)
   end
 end
 
--- Reads an attempt from five arguments: id, endpoint, due, created, planned.
+-- Reads an attempt from six arguments: id, endpoint, due, created, planned, "astray" or ''.
 local function attemptAt(i)
-  return { id = ARGV[i], endpoint = ARGV[i + 1], due = ARGV[i + 2], created = ARGV[i + 3], planned = ARGV[i + 4] }
+  local id, endpoint, due, created, planned, astray = unpack(ARGV, i, i + 5)
+  return { id = id, endpoint = endpoint, due = due, created = created, planned = planned, astray = astray }
 end
 `

@@ -14,8 +14,10 @@ import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
 import { openAttempt } from '../../src/core/attempt.ts'
+import { timeOfId } from '../../src/core/id.ts'
+import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { inRange } from '../../src/core/time-range.ts'
-import { attemptConditions, type Condition, isDueWithin } from './filters.ts'
+import { attemptConditions, type Condition, eventType, isDueWithin, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 import { type Details, type Ended, settleAll } from './settle.ts'
@@ -40,14 +42,15 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: workspace, whether to enqueue; then event, and id, endpoint, due, created, planned of each attempt. Answers 1 for each that is there now. */
+/** ARGV: workspace, whether to enqueue, whether only firsts; then event, and id, endpoint, due, created, planned, "astray" or '' of each attempt. Answers 1 for each that is there now. */
 const add = script(
   `${attemptFunctions}
 local room, touched, reply = roomOf(ARGV[1]), {}, {}
-for i = 3, #ARGV, 6 do
+for i = 4, #ARGV, 7 do
   local event, attempt = nameOfEvent(ARGV[i]), attemptAt(i + 1)
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
+  if fresh and ARGV[3] == '1' and hasAttempt(event, attempt.endpoint) then fresh = false end
   if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched, ARGV[1]) end
   reply[#reply + 1] = (fresh or (there and there == room)) and '1' or '0'
 end
@@ -56,12 +59,13 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: workspace, id. Answers status, planned, ended and details, or nothing. */
+/** ARGV: workspace, id. Answers status, planned, ended, type of the event and details, or nothing. */
 const get = script(
   `${attemptFunctions}
-local attempt = redis.call('HMGET', tag .. ':attempt:' .. ARGV[2], 'room', 'status', 'planned', 'ended', 'details')
+local attempt = redis.call('HMGET', tag .. ':attempt:' .. ARGV[2], 'room', 'status', 'planned', 'ended', 'details', 'event')
 if not attempt[1] or attempt[1] ~= roomOf(ARGV[1]) then return {} end
-return { attempt[2], attempt[3], attempt[4] or '', attempt[5] or '' }`,
+local type = redis.call('HGET', tag .. ':event:' .. nameIn(attempt[6]), 'type')
+return { attempt[2], attempt[3], attempt[4] or '', type or '', attempt[5] or '' }`,
   { again: true },
 )
 
@@ -123,6 +127,22 @@ return reply`,
   { again: true },
 )
 
+/** ARGV: workspace, endpoint, ids of events. Answers id and type of those that have no attempt to the endpoint. */
+const untried = script(
+  `${attemptFunctions}
+local reply, room = {}, roomOf(ARGV[1])
+for i = 3, #ARGV do
+  local name = nameOfEvent(ARGV[i])
+  local event = redis.call('HMGET', tag .. ':event:' .. name, 'room', 'type')
+  if event[1] and event[1] == room and not hasAttempt(name, ARGV[2]) then
+    reply[#reply + 1] = ARGV[i]
+    reply[#reply + 1] = event[2]
+  end
+end
+return reply`,
+  { again: true },
+)
+
 /** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
 const nameOf = script(
   `${attemptFunctions}
@@ -134,17 +154,61 @@ return { not isHash(key .. ':attempts') and name or nil }`,
   { again: true },
 )
 
+/** ARGV: workspace, endpoint or '', ids of events. Answers status, planned, ended and type of each of their attempts. */
+const ofEvents = script(
+  `${attemptFunctions}
+local reply, room = {}, roomOf(ARGV[1])
+for i = 3, #ARGV do
+  local name = nameOfEvent(ARGV[i])
+  local event = redis.call('HMGET', tag .. ':event:' .. name, 'room', 'type')
+  local index = tag .. ':event:' .. name .. ':attempts'
+  if event[1] and event[1] == room and not isHash(index) then
+    for _, id in ipairs(redis.call('ZRANGE', index, 0, -1)) do
+      local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'status', 'planned', 'ended', 'endpoint')
+      if attempt[1] and (ARGV[2] == '' or attempt[4] == ARGV[2]) then
+        for _, value in ipairs({ attempt[1], attempt[2], attempt[3] or '', event[2] }) do reply[#reply + 1] = value end
+      end
+    end
+  end
+end
+return reply`,
+  { again: true },
+)
+
+/** ARGV: ids. Answers the ids of their events. */
+const eventsOfAttempts = script(
+  `${attemptFunctions}
+local reply = {}
+for _, id in ipairs(ARGV) do
+  local event = redis.call('HGET', tag .. ':attempt:' .. id, 'event')
+  if event then reply[#reply + 1] = idOfEvent(nameIn(event)) end
+end
+return reply`,
+  { again: true },
+)
+
+/** ARGV: workspace, unique_id. Answers the id of the event, or nothing. */
+const idByUniqueId = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[2])
+return { event and idOfEvent(nameIn(event)) or nil }`,
+  { again: true },
+)
+
 export function redisAttempts(connection: Connection, tag: string, announce: () => void): Attempts {
-  const brief = ['status', 'planned', 'ended'] as const
+  const brief = ['status', 'planned', 'ended', eventType] as const
   const listed = (
     index: string,
     where: readonly Condition[],
     asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'> = {},
+    within: IdBounds = { from: null, to: null },
   ): Listing<StoredAttempt> =>
     listing(connection, tag, {
       index,
       where,
       exact: asked.attempted_at === undefined && asked.scheduled_at_by_hand === undefined,
+      within,
       kind: 'attempt',
       fields: brief,
       parse(_id, fields) {
@@ -160,7 +224,13 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
     const room = await workspaceNumber(connection, tag, workspaceId)
-    const { event_id, endpoint_id, status } = query
+    const { endpoint_id, status, unique_id } = query
+    let { event_id } = query
+    if (unique_id !== undefined) {
+      const [known] = await run(connection, idByUniqueId, tag, [workspaceId, unique_id])
+      if (known === undefined || (event_id !== undefined && event_id !== known)) return listOf<StoredAttempt>(null)
+      event_id = known
+    }
     let name: string | undefined
     if (event_id !== undefined) {
       name = (await run(connection, nameOf, tag, [workspaceId, event_id]))[0]
@@ -185,7 +255,26 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     )
     const { index, field } = sized.toSorted((a, b) => a.size - b.size)[0] ?? { index: all, field: null }
     const where = attemptConditions(query).filter(([asked]) => asked !== field)
-    return listed(index, where, query)
+    const isByTime = query.created_at !== undefined || query.scheduled_at !== undefined
+    return listed(index, where, query, isByTime && name === undefined ? await bounded(room, query) : undefined)
+  }
+
+  /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
+  const bounded = async (room: string | null, query: AttemptQuery): Promise<IdBounds> => {
+    const index = `${tag}:room:${room}:attempts`
+    const [astray, [first], [last]] = (await Promise.all([
+      connection.send('ZCARD', [`${index}:astray`], true),
+      connection.send('ZRANGE', [index, '0', '0'], true),
+      connection.send('ZRANGE', [index, '-1', '-1'], true),
+    ])) as [unknown, string[], string[]] // as documented
+    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
+    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
+    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
+    const { scheduled_at, scheduled_at_by_hand, created_at } = query
+    return idBounds({
+      ...(created_at !== undefined && { created_at }),
+      ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
+    })
   }
 
   return {
@@ -220,11 +309,11 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return settled
     },
 
-    async add(workspaceId, attempts, { enqueue }) {
+    async add(workspaceId, attempts, { enqueue, first = false }) {
       const there: boolean[] = []
       for (const part of chunks(attempts)) {
         const args = part.flatMap((attempt) => [attempt.event_id, ...attemptArgs(attempt)])
-        const reply = await run(connection, add, tag, [workspaceId, enqueue ? 1 : 0, ...args])
+        const reply = await run(connection, add, tag, [workspaceId, enqueue ? 1 : 0, first ? 1 : 0, ...args])
         there.push(...reply.map((answer) => answer === '1'))
       }
       if (enqueue && attempts.length > 0) announce()
@@ -238,6 +327,32 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
 
     async list(workspaceId, query) {
       return pageOf(await candidates(workspaceId, query), query)
+    },
+
+    async ofEvents(workspaceId, eventIds, endpointId) {
+      const found: StoredAttempt[] = []
+      for (const part of chunks(eventIds, 50)) {
+        const reply = await run(connection, ofEvents, tag, [workspaceId, endpointId ?? '', ...part])
+        found.push(...rowsOf(reply, 4).map(parseAttempt))
+      }
+      return found
+    },
+
+    async eventsOf(workspaceId, { endpoint_id, status, most }) {
+      const room = await workspaceNumber(connection, tag, workspaceId)
+      const all = `room:${room}:attempts`
+      const indexes = [
+        ...(endpoint_id === undefined ? [] : [`${all}:endpoint:${endpoint_id}`]),
+        ...(status === undefined ? [] : [`${all}:status:${status}`]),
+      ]
+      for (const index of indexes) {
+        if (Number(await connection.send('ZCARD', [`${tag}:${index}`], true)) > most) continue
+        const ids = (await connection.send('ZRANGE', [`${tag}:${index}`, '0', '-1'], true)) as readonly string[] // as documented
+        const events: string[] = []
+        for (const part of chunks(ids)) events.push(...(await run(connection, eventsOfAttempts, tag, part)))
+        return events
+      }
+      return null
     },
 
     async overdue({ before, after, limit }) {
@@ -256,14 +371,15 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     },
 
     async undelivered(workspaceId, query) {
-      const { status, event_types, endpoint_id, created_at, after, limit } = query
+      const { status, event_types, endpoint_id, created_at, attempted_at, after, limit } = query
       const room = await workspaceNumber(connection, tag, workspaceId)
       const where = attemptConditions({
         ...(status !== undefined && { status }),
         ...(endpoint_id !== undefined && { endpoint_id }),
-        ...(created_at !== undefined && { created_at }),
+        ...(created_at !== undefined && { event_created_at: created_at }),
       })
-      const ended = listed(`room:${room}:attempts:undelivered`, where)
+      const times = attempted_at === undefined ? {} : { attempted_at }
+      const ended = listed(`room:${room}:attempts:undelivered`, where, times)
       const found: Undelivered[] = []
       for await (const batch of ended.walk(after, true, limit, 0)) {
         for (const part of chunks(batch, 100)) {
@@ -280,15 +396,41 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return found
     },
 
+    async missing(workspaceId, { endpoint_id, created_at, after, limit }) {
+      const room = await workspaceNumber(connection, tag, workspaceId)
+      const events: { id: string; event_type: string }[] = []
+      const looked = listing<{ id: string }>(connection, tag, {
+        index: `room:${room}:events`,
+        where: whereIn('created', created_at),
+        exact: true,
+        kind: 'event',
+        fields: ['type'],
+        parse: (id) => ({ id }),
+      })
+      const { rows, followed } = await pageOf(looked, { limit, page: null, after, before: null, descending: false })
+      const ids = rows.map(({ id }) => id)
+      for (const part of chunks(ids, 100)) {
+        const found = await run(connection, untried, tag, [workspaceId, endpoint_id, ...part])
+        for (const [id, event_type] of rowsOf(found, 2)) events.push({ id: id!, event_type: event_type! }) // rows of two
+      }
+      return { events, next: followed ? (ids.at(-1) ?? null) : null }
+    },
+
     tallies: (since) => readTallies(connection, tag, since),
   }
 }
 
-function parseAttempt([status, plannedJson, endedJson, detailsJson = '']: readonly string[]): StoredAttempt {
+function parseAttempt([
+  status,
+  plannedJson,
+  endedJson,
+  event_type,
+  detailsJson = '',
+]: readonly string[]): StoredAttempt {
   const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
   const ended = endedJson === '' ? {} : (JSON.parse(endedJson!) as Ended) // written by settle
   const details = detailsJson === '' ? null : (JSON.parse(detailsJson) as Details) // written by settle
-  const attempt = { ...openAttempt(planned), ...ended, status: status as StoredStatus } // likewise
+  const attempt = { ...openAttempt(planned, event_type!), ...ended, status: status as StoredStatus } // likewise
   return {
     ...attempt,
     request: attempt.request && { ...attempt.request, ...details?.request },

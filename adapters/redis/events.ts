@@ -1,5 +1,6 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { aloneFunctions, refusal } from './alone.ts'
 import { attemptFunctions } from './attempt-script.ts'
@@ -8,7 +9,9 @@ import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
-import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
+import { redisTimeline } from './timeline.ts'
+import { removalFunctions } from './removal-script.ts'
+import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /** The most text that one run of a script is given, in UTF-16 units. */
 const textPerScript = 4 * 1024 * 1024
@@ -18,7 +21,7 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
- * created_at, trace or '', token or '' and the number of attempts, and of each of these id, endpoint, due, created, planned.
+ * created_at, trace or '', token or '', "astray" or '' and the number of attempts, and of each of these id, endpoint, due, created, planned, "astray" or ''.
  * Answers of each entry its kind, then row and data of the event that was there; of a rejected one why.
  */
 const ingest = script(
@@ -33,7 +36,7 @@ local function undo(i, attempts)
   for _, attempt in ipairs(attempts) do
     local id, endpoint = attempt.id, attempt.endpoint
     redis.pcall('DEL', tag .. ':attempt:' .. id)
-    for _, each in ipairs({ index, index .. ':endpoint:' .. endpoint, index .. ':status:OPEN', tag .. ':open' }) do
+    for _, each in ipairs({ index, index .. ':endpoint:' .. endpoint, index .. ':status:OPEN', index .. ':astray', tag .. ':open' }) do
       redis.pcall('ZREM', each, id)
     end
     redis.pcall('ZREM', key .. ':attempts', id)
@@ -44,6 +47,7 @@ local function undo(i, attempts)
   redis.pcall('DEL', key)
   redis.pcall('ZREM', tag .. ':idle', name)
   redis.pcall('ZREM', tag .. ':room:' .. room .. ':events', ARGV[i + 2])
+  redis.pcall('ZREM', tag .. ':room:' .. room .. ':events:astray', ARGV[i + 2])
   redis.pcall('ZREM', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], ARGV[i + 2])
   if ARGV[i + 5] == 'unique' then redis.pcall('HDEL', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6]) end
 end
@@ -78,6 +82,7 @@ local function judge(i, attempts)
   if token ~= '' then redis.call('HSET', key, 'token', token) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
   redis.call('ZADD', tag .. ':room:' .. room .. ':events:type:' .. ARGV[i + 7], 0, id)
+  if ARGV[i + 11] ~= '' then redis.call('ZADD', tag .. ':room:' .. room .. ':events:astray', ARGV[i + 8], id) end
   if unique == 'unique' then
     redis.call('HSET', key, 'unique_id', ARGV[i + 6])
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
@@ -89,7 +94,7 @@ end
 local reply, i = {}, 2
 while i <= #ARGV do
   local attempts = {}
-  for n = 1, tonumber(ARGV[i + 11]) do attempts[n] = attemptAt(i + 7 + n * 5) end
+  for n = 1, tonumber(ARGV[i + 12]) do attempts[n] = attemptAt(i + 7 + n * 6) end
   begun = nil
   local refused, kind, row, data = alone(judge, i, attempts)
   if refused then
@@ -99,7 +104,7 @@ while i <= #ARGV do
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
-  i = i + 12 + #attempts * 5
+  i = i + 13 + #attempts * 6
 end
 placeAll(touched)
 return reply`,
@@ -131,6 +136,40 @@ const dataOf = script(
 return { redis.call('HGET', tag .. ':event:' .. nameOfEvent(ARGV[1]), 'data') or nil }`,
   { again: true },
 )
+
+/** ARGV: workspace, ids. Answers how many events went. */
+const erase = script(
+  `${attemptFunctions}${removalFunctions}
+local room, touched, erased = roomOf(ARGV[1]), {}, 0
+limit = math.huge
+
+local function removeJob(id)
+  local _, holder, group = findJob(id)
+  if not group then return end
+  redis.call('HDEL', queue .. 'jobs', id)
+  redis.call('ZREM', queue .. 'held', id)
+  redis.call('ZREM', queue .. 'group:' .. group, id)
+  touch(touched, group, holder)
+end
+
+for i = 2, #ARGV do
+  local name = nameOfEvent(ARGV[i])
+  local key = tag .. ':event:' .. name
+  if room and redis.call('HGET', key, 'room') == room then
+    if not isHash(key .. ':attempts') then
+      for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, -1)) do removeJob(attempt) end
+    end
+    removeEvent(name)
+    erased = erased + 1
+  end
+end
+placeAll(touched)
+return { tostring(erased) }`,
+  { again: false },
+)
+
+/** Each may have many attempts. */
+const erasedPerScript = 10
 
 export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
   const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<Row>> => {
@@ -169,6 +208,17 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
       return row === undefined ? null : eventOf(row, data!)
     },
 
+    timeline: (workspaceId, query) => redisTimeline(connection, tag, workspaceId, query),
+
+    async erase(workspaceId, ids) {
+      let erased = 0
+      for (const part of chunks([...new Set(ids)], erasedPerScript)) {
+        const [count] = await run(connection, erase, tag, [workspaceId, ...part])
+        erased += Number(count)
+      }
+      return erased
+    },
+
     async list(workspaceId, query) {
       const page = await pageOf(await candidates(workspaceId, query), query, ({ bytes }) => bytes)
       const data = await Promise.all(
@@ -188,11 +238,11 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
   }
 }
 
-/** The five arguments of an attempt. */
+/** The six arguments of an attempt. */
 export function attemptArgs(attempt: NewAttempt): readonly (string | number)[] {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned)]
+  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), isAstray(attempt) ? 'astray' : '']
 }
 
 /** An event from its row as stored, and its data. */
@@ -224,6 +274,7 @@ function argsOf(
     created_at,
     trace ?? '',
     token ?? '',
+    isEventAstray(event) ? 'astray' : '',
     attempts.length,
   ]
   return [...head, ...attempts.flatMap(attemptArgs)]

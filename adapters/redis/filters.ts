@@ -45,15 +45,37 @@ export function isDueWithin(
   return byHand !== null && inRange(scheduled_at, byHand ?? query.scheduled_at)
 }
 
-/** What Redis asks of a field of a row: that it is this text, or a number on this side of a bound. */
-export type Condition = readonly [field: string, test: 'is' | 'gt' | 'gte' | 'lt' | 'lte', bound: string | number]
+/**
+ * What Redis asks of a field of a row: that it is this text, has this text in it, or is a number on this side
+ * of a bound.
+ */
+export type Condition = readonly [
+  field: string,
+  test: 'is' | 'has' | 'gt' | 'gte' | 'lt' | 'lte',
+  bound: string | number,
+]
+
+/** These stand for fields of an attempt: type and time of the attempt's event, and whether the attempt is final, "yes" or "no". */
+export const eventType = 'event.type'
+export const eventCreated = 'event.created'
+export const finality = 'final'
 
 /** The conditions that Redis can ask of an attempt, by the fields of its hash. */
 export function attemptConditions(
   query: Pick<
     AttemptQuery,
-    'event_id' | 'endpoint_id' | 'status' | 'created_at' | 'scheduled_at' | 'scheduled_at_by_hand'
-  >,
+    | 'event_id'
+    | 'endpoint_id'
+    | 'status'
+    | 'created_at'
+    | 'scheduled_at'
+    | 'scheduled_at_by_hand'
+    | 'event_type'
+    | 'final'
+    | 'trigger_mode'
+    | 'error_code'
+    | 'response_status'
+  > & { readonly event_created_at?: TimeRange },
 ): readonly Condition[] {
   return [
     ...whereIs('event', query.event_id),
@@ -62,12 +84,23 @@ export function attemptConditions(
     ...whereIn('created', query.created_at),
     // Redis does not look into what an attempt was made by.
     ...(query.scheduled_at_by_hand === undefined ? whereIn('due', query.scheduled_at) : []),
+    ...whereIs(finality, query.final === undefined ? undefined : query.final ? 'yes' : 'no'),
+    // Inside a text of JSON no quote stands without a backslash, so these stand only where they are meant.
+    ...whereHas('planned', query.trigger_mode && `"trigger_mode":"${query.trigger_mode}",`),
+    ...whereHas('ended', query.error_code && `,"error_code":"${query.error_code}",`),
+    ...whereHas('ended', query.response_status && `,"response":{"status":${query.response_status},`),
+    ...whereIs(eventType, query.event_type),
+    ...whereIn(eventCreated, query.event_created_at),
   ]
 }
 
 /** That a field is this text, if one is given. */
 function whereIs(field: string, text: string | undefined): readonly Condition[] {
   return text === undefined ? [] : [[field, 'is', text]]
+}
+
+function whereHas(field: string, text: string | number | undefined): readonly Condition[] {
+  return text === undefined ? [] : [[field, 'has', text]]
 }
 
 /** That a time lies in the range, if one is given. */

@@ -30,7 +30,8 @@ import { PosthornError } from '../../src/errors.ts'
  *     event:<name>:attempts     zset of ids
  *     attempt:<id>              hash      room, event (its name), endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
  *     room:<n>:events, :events:type:<type>
- *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered      zsets of ids
+ *     room:<n>:events:astray    zset      events whose id tells nothing of their time, by created_at
+ *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered, :attempts:astray (ids that tell nothing of the time)      zsets of ids
  *     room:<n>:unique-ids       hash      unique_id -> name of the event
  *     open                      zset      open attempts by due time, which the sweep walks
  *     finished                  zset      finished attempts by created_at, for retention

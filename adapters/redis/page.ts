@@ -1,7 +1,8 @@
 import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
 import type { Connection } from './client.ts'
 import { eventFunctions } from './event-script.ts'
-import type { Condition } from './filters.ts'
+import type { IdBounds } from '../../src/core/id-bounds.ts'
+import { type Condition, eventCreated, eventType, finality } from './filters.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
@@ -17,13 +18,33 @@ local tested, tests, bounds, fields = {}, {}, {}, {}
 local first = 8 + 3 * tonumber(ARGV[7])
 for i = 8, first - 1, 3 do
   tested[#tested + 1], tests[#tests + 1] = ARGV[i], ARGV[i + 1]
-  bounds[#bounds + 1] = ARGV[i + 1] == 'is' and ARGV[i + 2] or tonumber(ARGV[i + 2])
+  local isText = ARGV[i + 1] == 'is' or ARGV[i + 1] == 'has'
+  bounds[#bounds + 1] = isText and ARGV[i + 2] or tonumber(ARGV[i + 2])
 end
 for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end
 
+local function ofEvent(key, field)
+  local event = redis.call('HGET', key, 'event')
+  return event and redis.call('HGET', tag .. ':event:' .. nameIn(event), field)
+end
+local function isFinal(key)
+  local status, ended = unpack(redis.call('HMGET', key, 'status', 'ended'))
+  if status ~= 'FAILED' then return status == 'SUCCESSFUL' or status == 'CANCELED' end
+  return string.find(ended, ',"exhausted":true,', 1, true) ~= nil
+end
+local function fieldsOf(key, names)
+  local values = redis.call('HMGET', key, unpack(names))
+  for i, name in ipairs(names) do
+    if name == '${eventType}' then values[i] = ofEvent(key, 'type') end
+    if name == '${eventCreated}' then values[i] = ofEvent(key, 'created') end
+    if name == '${finality}' then values[i] = isFinal(key) and 'yes' or 'no' end
+  end
+  return values
+end
 local function meets(value, test, bound)
   if not value then return false end
   if test == 'is' then return value == bound end
+  if test == 'has' then return string.find(value, bound, 1, true) ~= nil end
   value = tonumber(value)
   if test == 'gt' then return value > bound end
   if test == 'gte' then return value >= bound end
@@ -32,7 +53,7 @@ local function meets(value, test, bound)
 end
 local function wanted(key)
   if #tested == 0 then return true end
-  local values = redis.call('HMGET', key, unpack(tested))
+  local values = fieldsOf(key, tested)
   for i, test in ipairs(tests) do
     if not meets(values[i], test, bounds[i]) then return false end
   end
@@ -55,7 +76,7 @@ for _, id in ipairs(ids) do
     found = found + 1
     if #fields > 0 then
       reply[#reply + 1] = id
-      for _, value in ipairs(redis.call('HMGET', key, unpack(fields))) do reply[#reply + 1] = value or '' end
+      for _, value in ipairs(fieldsOf(key, fields)) do reply[#reply + 1] = value or '' end
     end
   end
 end
@@ -82,6 +103,7 @@ export function listing<Row>(
   {
     index,
     where = [],
+    within = { from: null, to: null },
     exact,
     kind,
     fields,
@@ -90,6 +112,8 @@ export function listing<Row>(
     readonly index: string
     /** What Redis itself asks of a row of the index, so that those left out cost little. */
     readonly where?: readonly Condition[]
+    /** Ids between which all rows stand that the filters leave in. */
+    readonly within?: IdBounds
     /** Whether index and conditions leave nothing in that the filters leave out. */
     readonly exact: boolean
     readonly kind: string
@@ -102,13 +126,17 @@ export function listing<Row>(
   async function* parts(from: string | null, upwards: boolean, first: number, skip: number, asked: readonly string[]) {
     let count = Math.min(first, most)
     let skipped = skip
-    let after = from ?? ''
+    const begin = upwards ? within.from : within.to
+    const isBeyond = (a: string, b: string): boolean => (upwards ? a > b : a < b)
+    const end = upwards ? within.to : within.from
+    let after = from ?? begin ?? ''
+    if (from !== null && begin !== null && isBeyond(begin, from)) after = begin
     for (;;) {
       const window = [index, upwards ? 'up' : 'down', after, count, skipped, kind]
       const args = [...window, where.length, ...where.flat(), ...asked]
       const [walked, last, found, ...rows] = await run(connection, read, tag, args)
       yield { found: Number(found), rows: rowsOf(rows, asked.length + 1) }
-      if (Number(walked) < count) return
+      if (Number(walked) < count || (end !== null && isBeyond(last!, end))) return
       after = last!
       skipped = 0
       count = Math.min(count * 2, most)

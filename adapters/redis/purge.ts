@@ -1,47 +1,12 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
+import { removalFunctions } from './removal-script.ts'
 import { run, script } from './scripts.ts'
 
-/** Removes attempts and events. `gone` counts them, up to `limit`. */
-const removal = `${attemptFunctions}
-local limit, gone = tonumber(ARGV[3]), 0
-
-local function removeAttempt(id)
-  local key = tag .. ':attempt:' .. id
-  local room, event, endpoint, status = unpack(redis.call('HMGET', key, 'room', 'event', 'endpoint', 'status'))
-  local index = tag .. ':room:' .. room .. ':attempts'
-  redis.call('DEL', key)
-  redis.call('ZREM', index, id)
-  redis.call('ZREM', index .. ':endpoint:' .. endpoint, id)
-  redis.call('ZREM', index .. ':status:' .. status, id)
-  redis.call('ZREM', index .. ':undelivered', id)
-  local name = nameIn(event)
-  redis.call('ZREM', tag .. ':event:' .. name .. ':attempts', id)
-  if status == 'OPEN' then
-    redis.call('ZREM', tag .. ':open', id)
-    noLongerOpen(name)
-  else
-    redis.call('ZREM', tag .. ':finished', id)
-  end
-  gone = gone + 1
-end
-
-local function removeEvent(name)
-  local id, key = idOfEvent(name), tag .. ':event:' .. name
-  if not isHash(key .. ':attempts') then
-    for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, limit - gone - 1)) do removeAttempt(attempt) end
-  end
-  if gone == limit then return end
-  gone = gone + 1
-  redis.call('ZREM', tag .. ':idle', name)
-  local room, type, unique = unpack(redis.call('HMGET', key, 'room', 'type', 'unique_id'))
-  if not room then return end
-  redis.call('DEL', key)
-  redis.call('ZREM', tag .. ':room:' .. room .. ':events', id)
-  redis.call('ZREM', tag .. ':room:' .. room .. ':events:type:' .. type, id)
-  if unique then redis.call('HDEL', tag .. ':room:' .. room .. ':unique-ids', unique) end
-end
+/** Removes attempts and events. `gone` counts them, up to `limit`, the third of ARGV. */
+const removal = `${attemptFunctions}${removalFunctions}
+limit = tonumber(ARGV[3])
 `
 
 /**

@@ -21,9 +21,9 @@ export interface Details {
 /**
  * The follow-up comes before the end, so that the event is never without an open attempt in between.
  *
- * ARGV: whether to enqueue; then of each settlement nineteen: workspace, id, status, ended, details, settled_at, "undelivered" or '',
+ * ARGV: whether to enqueue; then of each settlement twenty: workspace, id, status, ended, details, settled_at, "undelivered" or '',
  * job and token of the claim or both '', the note to be counted or '', "disable" or '', url, "next" or '', and id, endpoint, due,
- * created, planned of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each, or
+ * created, planned, "astray" or '' of the follow-up, and "repeated" where the batch settled the attempt before, or ''. Answers settled and disabled of each, or
  * "refused" and why.
  */
 const settle = script(
@@ -65,7 +65,7 @@ local function close(i)
   local key = tag .. ':attempt:' .. id
   local room, was, event, endpoint, due, created =
     unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
-  local settled, disabled = ARGV[i + 18] == '' and nameOf(room) == workspace, false
+  local settled, disabled = ARGV[i + 19] == '' and nameOf(room) == workspace, false
   if settled and was ~= 'OPEN' then
     settled = settledBefore(key, was, status, ended, ARGV[i + 13])
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
@@ -90,7 +90,7 @@ local function close(i)
   return settled, disabled
 end
 
-for i = 2, #ARGV, 19 do
+for i = 2, #ARGV, 20 do
   local refused, settled, disabled = alone(close, i)
   reply[#reply + 1] = refused and 'refused' or settled and '1' or '0'
   reply[#reply + 1] = refused or disabled and '1' or '0'
@@ -146,7 +146,7 @@ function argsOf(settlement: Settlement): readonly (string | number)[] {
     request: request && { headers: request.headers, body: request.body },
     response: response && { headers: response.headers, body: response.body },
   }
-  const undelivered = status === 'CANCELED' || (status === 'FAILED' && exhausted)
+  const undelivered = attempt.trigger_mode !== 'TEST' && (status === 'CANCELED' || (status === 'FAILED' && exhausted))
   return [
     workspaceId,
     attempt.id,
@@ -158,6 +158,6 @@ function argsOf(settlement: Settlement): readonly (string | number)[] {
     ...(claim === null ? ['', ''] : [claim.id, claim.token]),
     settlement.counted === null ? '' : noteText(settlement, settlement.counted),
     ...(disable === null ? ['', ''] : ['disable', disable.url]),
-    ...(next === null ? ['', '', '', '', '', ''] : ['next', ...attemptArgs(next)]),
+    ...(next === null ? ['', '', '', '', '', '', ''] : ['next', ...attemptArgs(next)]),
   ]
 }

@@ -4,7 +4,7 @@ import { queuedWithinMs } from './schedule.ts'
 import type { Compatible } from './webhookx.ts'
 
 /** A new attempt as storage holds it until it ends. */
-export function openAttempt(attempt: NewAttempt): StoredAttempt {
+export function openAttempt(attempt: NewAttempt, event_type: string): StoredAttempt {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   return {
     id,
@@ -22,6 +22,7 @@ export function openAttempt(attempt: NewAttempt): StoredAttempt {
     request: null,
     response: null,
     updated_at: created_at,
+    event_type,
   }
 }
 
@@ -53,7 +54,14 @@ export function shownAttempt(stored: StoredAttempt, now: number, compatible?: Co
         : { status: response.status, latency: response.latency, headers: response.headers, body: response.body },
     created_at: stored.created_at,
     updated_at: stored.updated_at,
+    event_type: stored.event_type,
+    final: isFinal(stored),
   }
+}
+
+/** Whether an attempt has ended and no automatic try follows. */
+export function isFinal({ status, exhausted }: Pick<StoredAttempt, 'status' | 'exhausted'>): boolean {
+  return status === 'SUCCESSFUL' || status === 'CANCELED' || (status === 'FAILED' && exhausted)
 }
 
 /** A test delivery is stored as due only when a worker would have to take it over; once it is made, it was due at once. */
@@ -73,7 +81,7 @@ function shownStatus(
 
 /** An attempt as it ended. Request and answer are what the caller keeps, or shows, of them. */
 export function endedAttempt<Request, Response>(
-  attempt: NewAttempt,
+  attempt: NewAttempt & Pick<StoredAttempt, 'event_type'>,
   ended: Settlement,
   request: Request,
   response: Response,
@@ -94,5 +102,6 @@ export function endedAttempt<Request, Response>(
     response,
     created_at: attempt.created_at,
     updated_at: ended.settled_at,
+    event_type: attempt.event_type,
   }
 }

@@ -48,3 +48,27 @@ function increment(digits: Uint8Array): void {
     digits[i] = 0
   }
 }
+
+const digitOf: ReadonlyMap<string, number> = new Map(
+  Array.from(decoder.decode(alphabet), (letter, digit) => [letter, digit]),
+)
+const latestTime = 2 ** 48 - 1
+
+/** The time at which an id of ours was made, unix milliseconds; null for a text that is no such id. */
+export function timeOfId(id: string): number | null {
+  if (id.length !== timeDigits + randomDigits) return null
+  let time = 0
+  for (let i = 0; i < timeDigits; i++) {
+    const digit = digitOf.get(id[i]!)
+    if (digit === undefined) return null
+    time = time * 32 + digit
+  }
+  return time
+}
+
+/** How ids of ours begin that were made at this time. It sorts before all of them, and after all earlier ones. */
+export function timePrefix(time: number): string {
+  const digits = new Uint8Array(timeDigits)
+  writeTime(digits, Math.max(0, Math.min(latestTime, time)))
+  return decoder.decode(digits.map((digit) => alphabet[digit]!))
+}

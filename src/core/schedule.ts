@@ -35,6 +35,16 @@ export function manual(eventId: string, endpointId: string, now: number, newId: 
   }
 }
 
+/** The attempt of a test delivery. It is stored as due at `dueAt`, when a worker would have to take it over. */
+export function test(
+  eventId: string,
+  endpointId: string,
+  { now, dueAt }: { now: number; dueAt: number },
+  newId: () => string,
+): NewAttempt {
+  return { ...manual(eventId, endpointId, now, newId), scheduled_at: dueAt, trigger_mode: 'TEST' }
+}
+
 /**
  * What follows a failed attempt under a retry policy, or null when its tries are used up. Never before `notBefore`. `added`:
  * what is added to the wait, as a share of the wait.

@@ -49,7 +49,7 @@ export function idsOf(operation: string, args: readonly unknown[]): Readonly<Rec
 }
 
 function nounOf(group: string): string {
-  return group.replace(/s$/, '')
+  return group.replace(/ies$/, 'y').replace(/s$/, '')
 }
 
 /** `{ws_id='default',name='orders'}` of a message, without the workspace. */

@@ -21,6 +21,8 @@ export type Outcome =
 
 export interface Ended {
   readonly settlement: Settlement
+  /** The type of the event; empty when the event is gone. */
+  readonly eventType: string
   /** The endpoint asked to be left alone until then (Retry-After on 429 or 503). */
   readonly pauseUntil: number | null
 }
@@ -28,6 +30,8 @@ export interface Ended {
 interface Try {
   readonly workspaceId: string
   readonly attempt: NewAttempt
+  /** The type of the event; empty when the event is gone. */
+  readonly eventType: string
   readonly claim: Claim | null
   /** As it is at this moment; null when it is gone. */
   readonly endpoint: Endpoint | null
@@ -66,6 +70,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
   const next = retried ? nextTry(attempt, endpoint, now, pauseUntil ?? 0, newId, tried.random ?? 0) : null
 
   return {
+    eventType: tried.eventType,
     pauseUntil,
     settlement: {
       workspaceId: tried.workspaceId,

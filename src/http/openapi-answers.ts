@@ -1,5 +1,6 @@
 import { responseClasses } from '../core/counts.ts'
-import { attemptStatuses } from '../schema/attempt.ts'
+import { attemptStatuses, triggerModes } from '../schema/attempt.ts'
+import { deliveryStatuses } from '../schema/delivery.ts'
 import { type Json, orNull, type Properties } from './openapi-inputs.ts'
 
 // What the API answers and takes from nobody. Every property has a description; the test of the document looks for it.
@@ -37,8 +38,8 @@ const attempt = object({
   scheduled_at: moment('When the attempt is due'),
   attempted_at: orNull(moment('When the request was sent; null where none was')),
   trigger_mode: oneOf(
-    ['INITIAL', 'AUTOMATIC', 'MANUAL'],
-    'INITIAL: made with its event. AUTOMATIC: follows a failed attempt. MANUAL: somebody asked for it.',
+    triggerModes,
+    'INITIAL: made with its event. AUTOMATIC: follows a failed attempt. MANUAL: somebody asked for it. TEST: a test delivery.',
   ),
   exhausted: flag('Whether the attempt failed and no other follows.'),
   error_code: orNull(text('Why the attempt has no answer, such as `TIMEOUT`; null where there is an answer.')),
@@ -63,7 +64,35 @@ const attempt = object({
   }),
   created_at: moment('When the attempt was made'),
   updated_at: moment('When the attempt last changed'),
+  event_type: text('Type of the event.'),
+  final: flag('Whether the attempt has ended and no automatic try follows.'),
 })
+
+const deliveryRow = {
+  event_id: text('Id of the event.'),
+  endpoint_id: text('Id of the endpoint.'),
+  event_type: text('Type of the event.'),
+  unique_id: orNull(text('The `unique_id` of the event.')),
+  status: oneOf(
+    deliveryStatuses,
+    'DELIVERED once any attempt succeeded. Else the newest attempt decides: PENDING and RETRYING are open, FAILED and CANCELED have ended.',
+  ),
+  tries: count('How many requests were sent.'),
+  created_at: moment('When the event was made'),
+  last_attempted_at: orNull(moment('When the last request was sent; null where none was')),
+  next_attempt_at: orNull(moment('When the open attempt is due that comes first; null where none is open')),
+  last: orNull({
+    ...object({
+      attempt_id: text('Id of the attempt.'),
+      status: oneOf(['SUCCESSFUL', 'FAILED', 'CANCELED'], 'How the attempt ended.'),
+      response_status: orNull(count('HTTP status of the answer; null where there is none.')),
+      error_code: orNull(text('Why the attempt has no answer; null where there is an answer.')),
+      error_message: orNull(text('The same for a person.')),
+      latency: orNull(count('Time from the request to the end of the answer, milliseconds.')),
+    }),
+    description: 'The newest attempt that has ended; null where none has.',
+  }),
+}
 
 const explanation = object({
   endpoint_id: text('Id of the endpoint.'),
@@ -73,9 +102,10 @@ const explanation = object({
   attempts: {
     type: 'array',
     items: { $ref: '#/components/schemas/Attempt' },
-    description: 'The attempts of the event at this endpoint.',
+    description: 'The newest 20 attempts of the event at this endpoint, in order.',
   },
   next_due_at: orNull(moment('When the open attempt is next due; null where none is open')),
+  tries: count('How many attempts of the event at this endpoint there are.'),
 })
 
 const counts = (kind: string): Json => ({
@@ -176,6 +206,15 @@ export const answers: Properties = {
     },
     ['event', 'created', 'error'],
   ),
+  Delivery: object(deliveryRow),
+  DeliveryDetails: object({
+    ...deliveryRow,
+    attempts: {
+      type: 'array',
+      items: { $ref: '#/components/schemas/Attempt' },
+      description: 'All attempts, the oldest first. Headers and bodies are null.',
+    },
+  }),
   EndpointSecret: object({
     secret: text('The secret that signs deliveries, in clear: the newest.'),
     secrets: {
@@ -249,6 +288,10 @@ export const answers: Properties = {
     matched: count('How many deliveries the filter found.'),
     created: count('How many attempts were made. 0 in a dry run.'),
     next: orNull(text('Where the next call goes on, given as `after`; null where nothing is left.')),
+  }),
+  EraseReport: object({
+    erased: count('How many events went.'),
+    more: flag('Whether `limit` ended the call. The same call goes on.'),
   }),
   SyncReport: object(
     {

@@ -19,13 +19,18 @@ const parameterTexts: Readonly<Record<ParameterName, string>> = {
   created_at: 'made',
   ingested_at: 'accepted',
   attempted_at: 'sent',
+  scheduled_at: 'due',
   metadata: 'Only rows whose metadata holds every pair: `metadata[team]=billing`.',
   endpoint_id: 'Only rows of this endpoint.',
   source_id: 'Only rows of this source.',
   event_id: 'Only attempts of this event.',
-  event_type: 'Only events of exactly this type.',
-  unique_id: 'Only the event with this `unique_id`.',
-  status: 'Only attempts in this status.',
+  event_type: 'Only rows of events of exactly this type.',
+  unique_id: 'Only rows of the event with this `unique_id`.',
+  status: 'Only rows in this status.',
+  final: 'Only attempts that have ended and that no automatic try follows, or only the others.',
+  trigger_mode: 'Only attempts that were made for this reason.',
+  error_code: 'Only attempts that ended with this error.',
+  response_status: 'Only attempts that were answered with this HTTP status.',
   from: 'The first bucket is that of this time, unix milliseconds. Default: 60 minutes, 24 hours or 30 days before `to`.',
   to: 'Buckets that begin at this time or later are left out, unix milliseconds. Default: now, with the bucket of now.',
   step: 'Length of a bucket. Minutes are kept for 6 hours and hours for 90 days. Default `hour`.',
@@ -56,14 +61,9 @@ export function listQuery(parameters: Parameters): Json[] {
       return [{ ...queryParameter(name, inputSchema(schema), text), style: 'deepObject', explode: true }]
     }
     // An empty value is refused, but for a name, which may be empty.
-    const filled =
-      kind === 'text' &&
-      name !== 'name' &&
-      name !== 'sort' &&
-      name !== 'status' &&
-      name !== 'step' &&
-      name !== 'group_by'
-    const taken = { ...inputSchema(schema), ...(filled && { minLength: 1 }) }
+    const described = inputSchema(schema)
+    const filled = kind === 'text' && name !== 'name' && !('enum' in described)
+    const taken = { ...described, ...(filled && { minLength: 1 }) }
     return [{ ...queryParameter(name, taken, text), ...(deprecated && { deprecated }) }]
   })
 }
@@ -94,6 +94,18 @@ export const shownSecrets = queryParameter(
   'secrets',
   { type: 'string', enum: shownAs },
   'How secrets are shown. Default: masked where secrets are sealed at rest, else clear.',
+)
+
+export const explainedLimit = queryParameter(
+  'limit',
+  { type: 'integer', minimum: 1, maximum: 1000 },
+  'Most endpoints of the answer. Default: all of the workspace.',
+)
+
+export const explainedAfter = queryParameter(
+  'after',
+  { type: 'string', minLength: 1 },
+  'Only endpoints with ids beyond this one: the last `endpoint_id` of the page before.',
 )
 
 export const retriedEndpoint = {

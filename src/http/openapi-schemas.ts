@@ -7,7 +7,8 @@ import { pluginInput } from '../schema/plugin.ts'
 import { rotateInput } from '../schema/rotate-secret.ts'
 import { sourceInput } from '../schema/source.ts'
 import { ensureWorkspaceInput, workspaceInput } from '../schema/workspace.ts'
-import { replayBounds, replayInput, replayMoment } from '../services/replay.ts'
+import { eraseInput } from '../services/erase.ts'
+import { replayBounds, replayInput, replayMoment } from '../services/replay-input.ts'
 import { testInput } from '../services/test-delivery.ts'
 import { answers, pageSchema } from './openapi-answers.ts'
 import { inputSchema, type Json, patchSchema, type Properties, rowSchema, type Texts } from './openapi-inputs.ts'
@@ -15,7 +16,7 @@ import * as texts from './openapi-texts.ts'
 
 /** Every named schema of the API. */
 export function componentSchemas(): Properties {
-  const pages = ['Workspace', 'Endpoint', 'Source', 'Plugin', 'Event', 'Attempt'].map((name) => [
+  const pages = ['Workspace', 'Endpoint', 'Source', 'Plugin', 'Event', 'Attempt', 'Delivery'].map((name) => [
     `${name}Page`,
     pageSchema({ $ref: `#/components/schemas/${name}` }),
   ])
@@ -42,6 +43,7 @@ export function componentSchemas(): Properties {
     },
     ConfigDocument: config(),
     ReplayInput: replay(),
+    EraseInput: erase(),
     TestInput: {
       ...inputSchema(testInput, texts.testTexts),
       examples: [{}, { event_type: 'invoice.paid', data: [1] }],
@@ -90,18 +92,34 @@ function config(): Json {
 }
 
 function replay(): Json {
+  return {
+    ...withRanges(replayInput, texts.replayTexts, ['created_at', 'attempted_at']),
+    examples: [
+      {},
+      { event_types: ['invoice.paid'], status: 'FAILED', created_at: { gte: 1_790_000_000_000 } },
+      { endpoint_id: 'ep_1', missing: true },
+    ],
+  }
+}
+
+function erase(): Json {
+  return {
+    ...withRanges(eraseInput, texts.eraseTexts, ['created_at']),
+    examples: [{ unique_id: 'in_1' }, { created_at: { lt: 1_790_000_000_000 } }],
+  }
+}
+
+/** An input some of whose properties are a moment or bounds. */
+function withRanges(schema: GenericSchema, described: Texts, ranges: readonly string[]): Json {
   // The library tells what depends on the input as `$defs`; it is said below in words that every generator knows.
-  const { $defs: _, ...input } = inputSchema(replayInput, texts.replayTexts) as Json & {
-    readonly properties: Properties
-  }
-  const created_at = {
-    anyOf: [inputSchema(replayMoment), inputSchema(replayBounds, texts.replayTexts), { type: 'null' }],
-    description: texts.replayTexts['created_at'],
-  }
+  const { $defs: _, ...input } = inputSchema(schema, described) as Json & { readonly properties: Properties }
+  const range = (name: string): Json => ({
+    anyOf: [inputSchema(replayMoment), inputSchema(replayBounds, described), { type: 'null' }],
+    description: described[name],
+  })
   return {
     ...input,
-    properties: { ...input.properties, created_at },
-    examples: [{}, { event_types: ['invoice.paid'], status: 'FAILED', created_at: { gte: 1_790_000_000_000 } }],
+    properties: { ...input.properties, ...Object.fromEntries(ranges.map((name) => [name, range(name)])) },
   }
 }
 

@@ -116,6 +116,9 @@ export const replayTexts: Texts = {
   event_types: 'Only events of these types, compared exactly.',
   endpoint_id: 'Only deliveries to this endpoint.',
   created_at: 'Only deliveries of events made at this moment or between these bounds, unix milliseconds.',
+  attempted_at: 'Only deliveries whose last try was at this moment or between these bounds, unix milliseconds.',
+  missing:
+    'What the endpoint never got, in place of what failed: events that match `endpoint_id` now and have no attempt to it.',
   gt: 'Later than this moment, unix milliseconds.',
   gte: 'At this moment or later, unix milliseconds.',
   lt: 'Earlier than this moment, unix milliseconds.',
@@ -123,6 +126,18 @@ export const replayTexts: Texts = {
   status: 'Only deliveries that ended so; null means both.',
   after: 'Where an earlier replay stopped: the `next` of its report.',
   limit: 'Most deliveries that one call sends again.',
+}
+
+export const eraseTexts: Texts = {
+  '': 'Which events are erased. One of the three filters is required; all that are given must hold.',
+  unique_id: 'Only the event with this `unique_id`.',
+  event_type: 'Only events of exactly this type.',
+  created_at: 'Only events made at this moment or between these bounds, unix milliseconds.',
+  gt: 'Later than this moment, unix milliseconds.',
+  gte: 'At this moment or later, unix milliseconds.',
+  lt: 'Earlier than this moment, unix milliseconds.',
+  lte: 'At this moment or earlier, unix milliseconds.',
+  limit: 'Most events that one call erases.',
 }
 
 export const rotateTexts: Texts = {
@@ -161,8 +176,12 @@ export const operationTexts: Texts = {
   'events.createMany':
     'Stores up to 500 events together. The answer has one entry for each event, in order: the event and whether it was stored now, or the error that this event alone would have got. An event that is refused refuses no other.',
   'events.get': 'Answers one event with its data.',
+  'events.erase':
+    'Erases the events that the filter finds, up to `limit` of them, with their attempts and all that was recorded. Open attempts are not sent. Where `more` is true, the same call goes on; so it does after a call that was broken off.',
+  'events.delete':
+    'Erases an event with its attempts and all that was recorded. Open attempts are not sent. An id that is not known is answered 204 too.',
   'events.replay':
-    'Makes one attempt for each delivery that the filter finds, up to `limit` of them. Where more are left, `next` of the report tells where the next call goes on.',
+    'Makes one attempt for each delivery that the filter finds, up to `limit` of them. Test deliveries are never sent again. Where more are left, `next` of the report tells where the next call goes on.',
   'events.retry': 'Makes one attempt at once, whatever became of earlier ones.',
   'events.explain': 'Tells for each endpoint of the workspace whether the event matched, why, and what became of it.',
   'attempts.list': `${listText('attempts')} Headers and bodies are null in a list.`,
@@ -175,6 +194,10 @@ export const operationTexts: Texts = {
     'Answers the processes that worked for this instance in the last five minutes. Each tells how it does once a minute.',
   'eventTypes.list':
     'Answers the event types that the host declares, each with its JSON Schema where the schema tells one. Hidden ones only with `hidden=true`.',
+  'deliveries.list':
+    'Answers deliveries, newest first by the time of their event. All attempts of an event to an endpoint are one delivery; test deliveries are none. The list has cursors only: `next` and `prev`.',
+  'deliveries.get': 'Answers one delivery with all its attempts.',
+  'deliveries.retry': 'Makes one attempt at once, whatever became of earlier ones.',
   'config.sync':
     'Creates, updates and deletes endpoints, sources and their plugins until they are as the document says, all in one step. A kind that the document does not name is left alone.',
   'config.dump':
@@ -204,6 +227,7 @@ export const tagTexts: Texts = {
   sources: 'Places where the gateway takes requests of others and makes events of them.',
   plugins: 'What works on the deliveries of an endpoint or on the requests of a source.',
   events: 'What was published.',
+  deliveries: 'All tries to deliver an event to an endpoint, as one row.',
   attempts: 'Tries to deliver an event to an endpoint.',
   stats: 'How many attempts ended, by time.',
   instance: 'What is told of all workspaces and processes together.',

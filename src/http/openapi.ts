@@ -10,6 +10,8 @@ import type { Json } from './openapi-inputs.ts'
 import {
   dryRun,
   dumpFormat,
+  explainedAfter,
+  explainedLimit,
   listQuery,
   pathParameter,
   retriedEndpoint,
@@ -41,6 +43,8 @@ const queryTexts: Readonly<Record<string, Json>> = {
   dry_run: dryRun,
   secrets: shownSecrets,
   hidden: withHidden,
+  limit: explainedLimit,
+  after: explainedAfter,
 }
 
 /** This API as an OpenAPI 3.1 document, made from the routes that serve it and the schemas that validate it. */
@@ -170,7 +174,7 @@ function errorsOf({ operation: name, scoped, method, path }: Route, body: string
   return [
     ...(scoped || method !== 'GET' || name.endsWith('.list') || name === 'instance.stats' ? ['400'] : []),
     '403',
-    ...(path.includes(':id') && method !== 'DELETE' ? ['404'] : []),
+    ...(/:\w*id/.test(path) && method !== 'DELETE' ? ['404'] : []),
     ...(body === undefined ? [] : ['413']),
     ...(name === 'events.create' ? ['429'] : []),
     '500',

@@ -52,7 +52,8 @@ function routeOf(name: OperationName, operation: Operation): Route {
     async handle(call) {
       const useCase: Function = functionOf(call.services, name)
       const hasId = path.includes('{id}')
-      const place = [...(scoped ? [call.workspace] : []), ...(hasId ? [call.params['id']] : [])]
+      const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, id]) => call.params[id!])
+      const place = [...(scoped ? [call.workspace] : []), ...ids]
       try {
         const args = [...place, ...(await readArguments(call, name, operation))]
         const answer = await useCase(...args)

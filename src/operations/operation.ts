@@ -67,6 +67,9 @@ type FunctionOf<Name> = Name extends `${infer Noun}.${infer Verb}`
 type ArgumentsOf<Declared extends Operation> = [
   ...(Declared['http'] extends `${string}{P}${string}` ? [workspace: string] : []),
   ...(Declared['http'] extends `${string}{id}${string}` ? [id: string] : []),
+  ...(Declared['http'] extends `${string}{event_id}/{endpoint_id}${string}`
+    ? [eventId: string, endpointId: string]
+    : []),
   ...(Declared extends { readonly input: string } ? [input: never] : []),
   ...(Declared extends { readonly list: true } | { readonly asks: string } ? [query: never] : []),
   ...(Declared extends { readonly query: readonly string[] } ? { [Position in keyof Declared['query']]: string } : []),

@@ -94,14 +94,25 @@ const table = {
     answers: { 200: 'ReplayReport' },
     tenant: true,
   },
+  'events.erase': {
+    http: 'POST {P}/events/erase',
+    input: 'EraseInput',
+    answers: { 200: 'EraseReport' },
+  },
   'events.get': { http: 'GET {P}/events/{id}', answers: { 200: 'Event' }, tenant: true },
+  'events.delete': { http: 'DELETE {P}/events/{id}', answers: { 204: null } },
   'events.retry': {
     http: 'POST {P}/events/{id}/retry',
     query: ['endpoint_id'],
     answers: { 200: 'Attempt' },
     tenant: true,
   },
-  'events.explain': { http: 'GET {P}/events/{id}/explain', answers: { 200: 'Explanation[]' }, tenant: true },
+  'events.explain': {
+    http: 'GET {P}/events/{id}/explain',
+    texts: ['limit', 'after'],
+    answers: { 200: 'Explanation[]' },
+    tenant: true,
+  },
 
   'attempts.list': { http: 'GET {P}/attempts', answers: { 200: 'Attempt' }, list: true, tenant: true },
   'attempts.get': { http: 'GET {P}/attempts/{id}', answers: { 200: 'Attempt' }, tenant: true },
@@ -109,6 +120,17 @@ const table = {
   stats: { http: 'GET {P}/stats', asks: 'stats', answers: { 200: 'StatsReport' }, tenant: true },
   'instance.stats': { http: 'GET /instance/stats', asks: 'instance', answers: { 200: 'StatsReport' } },
   'instance.processes': { http: 'GET /instance/processes', answers: { 200: 'Process[]' } },
+  'deliveries.list': { http: 'GET {P}/deliveries', answers: { 200: 'Delivery' }, list: true, tenant: true },
+  'deliveries.get': {
+    http: 'GET {P}/deliveries/{event_id}/{endpoint_id}',
+    answers: { 200: 'DeliveryDetails' },
+    tenant: true,
+  },
+  'deliveries.retry': {
+    http: 'POST {P}/deliveries/{event_id}/{endpoint_id}/retry',
+    answers: { 200: 'Attempt' },
+    tenant: true,
+  },
 
   'config.sync': {
     http: 'POST {P}/config/sync',

@@ -5,17 +5,20 @@ export const attemptStatuses = ['INIT', 'QUEUED', 'SUCCESSFUL', 'FAILED', 'CANCE
 export type AttemptStatus = (typeof attemptStatuses)[number]
 export type FinalStatus = 'SUCCESSFUL' | 'FAILED' | 'CANCELED'
 
-/** INITIAL: made with its event. AUTOMATIC: follows a failed one. MANUAL: asked for. */
-export type TriggerMode = 'INITIAL' | 'AUTOMATIC' | 'MANUAL'
+export const triggerModes = ['INITIAL', 'AUTOMATIC', 'MANUAL', 'TEST'] as const
+/** INITIAL: made with its event. AUTOMATIC: follows a failed one. MANUAL: asked for. TEST: a test delivery. */
+export type TriggerMode = (typeof triggerModes)[number]
 
-export type AttemptErrorCode =
-  | 'TIMEOUT'
-  | 'UNKNOWN'
-  | 'DENIED'
-  | 'ENDPOINT_DISABLED'
-  | 'ENDPOINT_NOT_FOUND'
-  | 'EVENT_NOT_FOUND'
-  | 'PLUGIN_ERROR'
+export const attemptErrorCodes = [
+  'TIMEOUT',
+  'UNKNOWN',
+  'DENIED',
+  'ENDPOINT_DISABLED',
+  'ENDPOINT_NOT_FOUND',
+  'EVENT_NOT_FOUND',
+  'PLUGIN_ERROR',
+] as const
+export type AttemptErrorCode = (typeof attemptErrorCodes)[number]
 
 /** The request that was sent. Header names are lower-case, redacted values `***`; lists leave headers and body null. */
 export interface AttemptRequest {
@@ -53,4 +56,8 @@ export interface Attempt {
   readonly response: AttemptResponse | null
   readonly created_at: Millis
   readonly updated_at: Millis
+  /** The type of the event. */
+  readonly event_type: string
+  /** Whether the attempt has ended and no automatic try follows. False while it is open, and where a follow-up was made. */
+  readonly final: boolean
 }

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 
-import { attemptStatuses } from './attempt.ts'
+import { attemptErrorCodes, attemptStatuses, triggerModes } from './attempt.ts'
+import { deliveryStatuses } from './delivery.ts'
 import { type StatsGroup, statsGroups, statsSteps } from './stats.ts'
 import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } from './fields.ts'
 
@@ -122,6 +123,23 @@ export const listParameters = {
     event_id: words,
     endpoint_id: words,
     status: { kind: 'text', schema: oneOf(attemptStatuses) },
+    scheduled_at: time,
+    event_type: words,
+    unique_id: words,
+    final: { kind: 'flag', schema: flag() },
+    trigger_mode: { kind: 'text', schema: oneOf(triggerModes) },
+    error_code: { kind: 'text', schema: oneOf(attemptErrorCodes) },
+    response_status: { kind: 'integer', schema: integer({ min: 100, max: 599 }) },
+  },
+  deliveries: {
+    limit: paging.limit,
+    after: words,
+    before: words,
+    created_at: time,
+    event_id: words,
+    endpoint_id: words,
+    event_type: words,
+    status: { kind: 'text', schema: oneOf(deliveryStatuses) },
   },
 } satisfies Record<string, Parameters>
 

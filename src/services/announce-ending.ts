@@ -1,12 +1,15 @@
 import type { Context } from '../context.ts'
 import type { Settlement } from '../contracts/storage/attempts.ts'
-import { endedAttempt } from '../core/attempt.ts'
+import { endedAttempt, isFinal } from '../core/attempt.ts'
 import type { Attempt } from '../schema/attempt.ts'
 
 /** Counts, logs and emits what a settlement has changed. `disabled`: the settlement disabled the endpoint. */
-export function announceEnding(ctx: Context, settlement: Settlement, disabled: boolean): void {
+export function announceEnding(
+  ctx: Context,
+  { settlement, eventType, disabled }: { settlement: Settlement; eventType: string; disabled: boolean },
+): void {
   const { workspaceId: workspace_id, status, exhausted, error_code } = settlement
-  const attempt = shownAttempt(settlement)
+  const attempt = shownAttempt(settlement, eventType)
   const { endpoint_id, event_id } = attempt
   const ids = { workspace_id, endpoint_id, event_id, attempt_id: attempt.id }
   if (status === 'FAILED') {
@@ -25,10 +28,10 @@ export function announceEnding(ctx: Context, settlement: Settlement, disabled: b
 }
 
 /** An ended attempt as lists show it: headers and bodies are null. */
-function shownAttempt(settlement: Settlement): Attempt {
+function shownAttempt(settlement: Settlement, event_type: string): Attempt {
   const { attempt, request, response } = settlement
   const sent = request === null ? null : { method: request.method, url: request.url, headers: null, body: null }
   const got =
     response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null }
-  return endedAttempt(attempt, settlement, sent, got)
+  return { ...endedAttempt({ ...attempt, event_type }, settlement, sent, got), final: isFinal(settlement) }
 }

@@ -39,7 +39,14 @@ export function attemptService(ctx: Context): AttemptService {
 function storedQuery({ status, ...asked }: Asked, now: number, compatible?: Compatible): AttemptQuery {
   const horizon = now + queuedWithinMs
   const byHand = (range: TimeRange | null) => (compatible === 'webhookx' ? { scheduled_at_by_hand: range } : {})
-  if (status === 'QUEUED') return { ...asked, status: 'OPEN', scheduled_at: { lte: horizon }, ...byHand(null) }
-  if (status === 'INIT') return { ...asked, status: 'OPEN', scheduled_at: { gt: horizon }, ...byHand({}) }
+  const due = asked.scheduled_at ?? {}
+  if (status === 'QUEUED') {
+    const lte = Math.min(horizon, due.lte ?? horizon)
+    return { ...asked, status: 'OPEN', scheduled_at: { ...due, lte }, ...byHand(null) }
+  }
+  if (status === 'INIT') {
+    const gt = Math.max(horizon, due.gt ?? horizon)
+    return { ...asked, status: 'OPEN', scheduled_at: { ...due, gt }, ...byHand(due) }
+  }
   return status === undefined ? asked : { ...asked, status }
 }

@@ -68,10 +68,12 @@ function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null,
   const { workspaceId, attempt, event } = loaded.delivery
   const { endpoint } = loaded
   const told = ctx.settings.operations !== undefined && !isOperational(ctx, loaded.configuration.workspace)
-  // An attempt without retries is a test delivery, which counts in no statistics.
-  const counted = retries ? { event_type: event?.event_type ?? otherTypes, told } : null
+  const isTest = !retries || attempt.trigger_mode === 'TEST'
+  const eventType = event?.event_type ?? ''
+  const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
   const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
-  const tried = { workspaceId, attempt, claim, endpoint, startedAt: sent.startedAt, retries, counted, random }
+  const { startedAt } = sent
+  const tried = { workspaceId, attempt, eventType, claim, endpoint, startedAt, retries: !isTest, counted, random }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
 }
 

@@ -17,6 +17,7 @@ export function earlyServices(ctx: Context, ingest: Ingest) {
     plugins: pluginService(ctx),
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
     attempts: attemptService(ctx),
+    deliveries: {},
     config: {},
     instance: {},
     eventTypes: {},

@@ -27,7 +27,7 @@ const collection = { insert: true, get: true, list: true, update: true, delete: 
   Collection<object, ListQuery>
 >
 const workspaces = { ...collection, find: true } satisfies Calls<Workspaces>
-const events = { ingest: true, get: true, list: true } satisfies Calls<Events>
+const events = { ingest: true, get: true, list: true, timeline: true, erase: true } satisfies Calls<Events>
 const attempts = {
   load: true,
   settle: true,
@@ -36,6 +36,9 @@ const attempts = {
   list: true,
   overdue: true,
   undelivered: true,
+  missing: true,
+  ofEvents: true,
+  eventsOf: true,
   tallies: true,
 } satisfies Calls<Attempts>
 const statistics = { fold: true, sums: true, groups: true, streak: true, tidy: true } satisfies Calls<Statistics>

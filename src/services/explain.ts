@@ -6,31 +6,39 @@ import { matches } from '../core/match.ts'
 import { notFound } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { listParameters, parameterProblems } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
+import { invalidParameters } from './listing.ts'
 import type { EventService, Explanation } from './services.ts'
 
-const mostAttempts = 1000
+/** Attempts that are read at once, and those of an endpoint that are shown. */
+const attemptsOfPage = 1000
+const mostShown = 20
 
-/** Tells for each endpoint of the workspace whether it got an event, and why not. */
+/** What an endpoint made of the event: how many attempts, the newest ones in order, and the open one that is due first. */
+interface Tries {
+  count: number
+  readonly newest: StoredAttempt[]
+  open: StoredAttempt | null
+}
+
+/** Tells for each endpoint of the workspace whether it got an event, and why not. Endpoints come in the order of their ids. */
 export function explainService(ctx: Context): Pick<EventService, 'explain'> {
   return {
-    async explain(workspaceId, id) {
+    async explain(workspaceId, id, { limit, after } = {}) {
+      const most = limit === undefined ? Infinity : readLimit(limit)
       const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
       if (event === null) throw notFound()
       const configuration = await ctx.configuration.fresh(workspaceId)
-      const { rows } = await ctx.storage.attempts.list(workspaceId, {
-        event_id: id,
-        limit: mostAttempts,
-        page: null,
-        after: null,
-        before: null,
-        descending: false,
-      })
+      const asked = [...(configuration?.endpoints.values() ?? [])]
+        .filter((endpoint) => after === undefined || endpoint.id > after)
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .slice(0, most)
+      const tries = await triesOf(ctx, workspaceId, id, new Set(asked.map((endpoint) => endpoint.id)))
       const now = ctx.clock.now()
       const answer: Explanation[] = []
-      for (const endpoint of configuration?.endpoints.values() ?? []) {
-        const own = rows.filter((attempt) => attempt.endpoint_id === endpoint.id)
-        answer.push(await explanation(endpoint, event.event_type, own, now))
+      for (const endpoint of asked) {
+        answer.push(await explanation(endpoint, event.event_type, tries.get(endpoint.id), now))
       }
       return answer
     },
@@ -39,30 +47,69 @@ export function explainService(ctx: Context): Pick<EventService, 'explain'> {
   async function explanation(
     endpoint: Endpoint,
     eventType: string,
-    own: readonly StoredAttempt[],
+    { count, newest, open }: Tries = { count: 0, newest: [], open: null },
     now: number,
   ): Promise<Explanation> {
     // A retry by hand may stand beside a chain that is still going on; what is next to happen tells most.
-    const open = own
-      .filter(({ status }) => status === 'OPEN')
-      .reduce<StoredAttempt | undefined>(
-        (a, b) => (a === undefined || b.scheduled_at < a.scheduled_at ? b : a),
-        undefined,
-      )
-    const told = open ?? own.at(-1)
-    const pausedUntil = open === undefined ? null : ((await ctx.queue.pausedUntil?.(endpoint.id, now)) ?? null)
+    const told = open ?? newest.at(-1)
+    const pausedUntil = open === null ? null : ((await ctx.queue.pausedUntil?.(endpoint.id, now)) ?? null)
     return {
       endpoint_id: endpoint.id,
       endpoint_name: endpoint.name,
-      matched: own.length > 0,
+      matched: count > 0,
       reason:
         told === undefined
           ? unmatchedReason(endpoint, eventType)
           : attemptReason(shownAttempt(told, now), endpoint, pausedUntil),
-      attempts: own.map((attempt) => shownAttempt(attempt, now, ctx.settings.compatible)),
-      next_due_at: open === undefined || isHeld(endpoint) ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
+      attempts: newest.map((attempt) => shownAttempt(attempt, now, ctx.settings.compatible)),
+      next_due_at: open === null || isHeld(endpoint) ? null : Math.max(open.scheduled_at, pausedUntil ?? 0),
+      tries: count,
     }
   }
+}
+
+/** The tries of an event at these endpoints. However many attempts there are, few of an endpoint are held at once. */
+async function triesOf(
+  ctx: Context,
+  workspaceId: string,
+  event_id: string,
+  endpoints: ReadonlySet<string>,
+): Promise<ReadonlyMap<string, Tries>> {
+  const tries = new Map<string, Tries>()
+  const [only] = endpoints.size === 1 ? endpoints : []
+  for (let after: string | null = null; ;) {
+    const { rows, followed } = await ctx.storage.attempts.list(workspaceId, {
+      event_id,
+      ...(only !== undefined && { endpoint_id: only }),
+      limit: attemptsOfPage,
+      page: null,
+      after,
+      before: null,
+      descending: false,
+    })
+    for (const attempt of rows) if (endpoints.has(attempt.endpoint_id)) addTry(tries, attempt)
+    const last = rows.at(-1)
+    if (!followed || last === undefined) return tries
+    after = last.id
+  }
+}
+
+function addTry(tries: Map<string, Tries>, attempt: StoredAttempt): void {
+  const { endpoint_id, status, scheduled_at } = attempt
+  let own = tries.get(endpoint_id)
+  if (own === undefined) tries.set(endpoint_id, (own = { count: 0, newest: [], open: null }))
+  own.count++
+  own.newest.push(attempt)
+  if (own.newest.length > mostShown) own.newest.shift()
+  if (status === 'OPEN' && (own.open === null || scheduled_at < own.open.scheduled_at)) own.open = attempt
+}
+
+/** Over HTTP the limit is text. */
+function readLimit(limit: number | string): number {
+  const most = typeof limit === 'string' && /^\d+$/.test(limit) ? Number(limit) : limit
+  const reasons = parameterProblems('limit', listParameters.attempts.limit, most)
+  if (reasons.length > 0) throw invalidParameters(reasons)
+  return Number(most)
 }
 
 function unmatchedReason(endpoint: Endpoint, eventType: string): string {

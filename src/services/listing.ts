@@ -36,7 +36,7 @@ export async function listPage<Row extends { readonly id: string }>(
   input: ListInput,
   read: (query: Asked) => Promise<Page<Row>>,
 ): Promise<PageOf<Row>> {
-  const asked = checked(parameters, input)
+  const asked = checkedList(parameters, input)
   const inCursorMode = isInCursorMode(asked)
   const base: ListQuery = {
     limit: (inCursorMode ? asked.limit : asked.page_size) ?? defaultLimit,
@@ -45,7 +45,7 @@ export async function listPage<Row extends { readonly id: string }>(
     before: asked.before ?? null,
     descending: asked.sort !== 'id.asc',
   }
-  const page = await read({ ...base, ...filters(parameters, asked) })
+  const page = await read({ ...base, ...filtersOf(parameters, asked) })
   if (!inCursorMode) return { total: page.total ?? page.rows.length, data: page.rows }
   return {
     data: page.rows,
@@ -70,7 +70,7 @@ export function checkedParameters(parameters: Parameters, input: object): object
 }
 
 /** The parameters with what is not given left out. */
-function checked(parameters: Parameters, input: ListInput): ListInput {
+export function checkedList(parameters: Parameters, input: ListInput): ListInput {
   const given = Object.entries(input).filter(([name, value]) => value !== undefined && Object.hasOwn(parameters, name))
   const asked = Object.fromEntries(given)
   const unchecked = isInCursorMode(asked) ? 'page_no' : null
@@ -85,7 +85,8 @@ function checked(parameters: Parameters, input: ListInput): ListInput {
   return asked
 }
 
-function filters(parameters: Parameters, asked: ListInput): Partial<Asked> {
+/** The filters of a list, as storage is asked for them. */
+export function filtersOf(parameters: Parameters, asked: ListInput): Partial<Asked> {
   const given = Object.entries(asked).filter(([name]) => !paging.has(name))
   return Object.fromEntries(
     given.map(([name, value]) => [name, parameters[name]?.kind === 'time' ? range(value as TimeFilter) : value]),

@@ -1,7 +1,9 @@
 import type { Context } from '../context.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
+import { deliveryService } from './deliveries.ts'
 import type { LateServices } from './early.ts'
+import { eraseService } from './erase.ts'
 import { eventTypeService } from './event-types.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
@@ -27,8 +29,9 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
     },
     sources: sourceRequestService(ctx),
     plugins: {},
-    events: { ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
+    events: { ...eraseService(ctx), ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
     attempts: {},
+    deliveries: deliveryService(ctx),
     config: configurationSync(ctx),
     eventTypes: eventTypeService(ctx),
     secrets: resealService(ctx),

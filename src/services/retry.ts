@@ -10,7 +10,8 @@ import type { EventService } from './services.ts'
 export function retryService(ctx: Context): Pick<EventService, 'retry'> {
   return {
     async retry(workspaceId, id, endpointId) {
-      if (!idPattern.test(id) || (await ctx.storage.events.get(workspaceId, id)) === null) throw notFound()
+      const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
+      if (event === null) throw notFound()
       if (!idPattern.test(endpointId) || (await ctx.storage.endpoints.get(workspaceId, endpointId)) === null) {
         throw new PosthornError('validation', 'endpoint not found')
       }
@@ -19,7 +20,7 @@ export function retryService(ctx: Context): Pick<EventService, 'retry'> {
       const [added] = await ctx.storage.attempts.add(workspaceId, [attempt], { enqueue: ctx.ownQueue })
       if (!added) throw notFound()
       ctx.enqueued([jobOf(workspaceId, attempt)])
-      return shownAttempt(openAttempt(attempt), ctx.clock.now(), ctx.settings.compatible)
+      return shownAttempt(openAttempt(attempt, event.event_type), ctx.clock.now(), ctx.settings.compatible)
     },
   }
 }

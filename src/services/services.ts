@@ -1,7 +1,8 @@
 import type { PosthornError } from '../errors.ts'
-import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
+import type { Attempt, AttemptErrorCode, AttemptStatus, TriggerMode } from '../schema/attempt.ts'
 import type { ConfigDocument, SyncReport } from '../schema/config.ts'
 import type { EventType } from '../schema/catalogue.ts'
+import type { Delivery, DeliveryDetails, DeliveryStatus } from '../schema/delivery.ts'
 import type { Endpoint, EndpointInput } from '../schema/endpoint.ts'
 import type { EventInput, StoredEvent } from '../schema/event.ts'
 import type { CursorPage, ListInput, OffsetPage, TimeFilter } from '../schema/page.ts'
@@ -37,6 +38,16 @@ export interface AttemptListInput extends ListInput {
   readonly event_id?: string
   readonly endpoint_id?: string
   readonly status?: AttemptStatus
+  readonly scheduled_at?: TimeFilter
+  readonly event_type?: string
+  /** The `unique_id` of the event. */
+  readonly unique_id?: string
+  /** Whether the attempt has ended and no automatic try follows. */
+  readonly final?: boolean
+  readonly trigger_mode?: TriggerMode
+  readonly error_code?: AttemptErrorCode
+  /** 100 to 599. */
+  readonly response_status?: number
 }
 
 /** A JSON merge patch of what a client may write (RFC 7396). */
@@ -81,9 +92,17 @@ export interface WorkspaceService {
 export interface ReplayInput {
   readonly event_types?: readonly string[]
   readonly endpoint_id?: string
+  /** Bounds the time of the event. */
   readonly created_at?: TimeFilter
+  /** Bounds the time of the failed attempt. */
+  readonly attempted_at?: TimeFilter
   /** Default: both. */
   readonly status?: 'FAILED' | 'CANCELED'
+  /**
+   * What the endpoint never got, in place of what failed: events that match `endpoint_id` now and have no attempt to it. A
+   * call looks at 50,000 events at most. Default false.
+   */
+  readonly missing?: boolean
   /** Where an earlier call stopped. */
   readonly after?: string
   /** 1 to 10,000, default 10,000. */
@@ -95,6 +114,22 @@ export interface ReplayReport {
   readonly next: string | null
 }
 
+/** Which events are erased; one of the three filters is required, and all that are given must hold. */
+export interface EraseInput {
+  readonly unique_id?: string
+  readonly event_type?: string
+  /** Bounds the time of the event. */
+  readonly created_at?: TimeFilter
+  /** 1 to 10,000, default 10,000. */
+  readonly limit?: number
+}
+export interface EraseReport {
+  /** How many events went. */
+  readonly erased: number
+  /** Whether `limit` ended the call. The same call goes on. */
+  readonly more: boolean
+}
+
 /** Why an endpoint got an event, or why not. */
 export interface Explanation {
   readonly endpoint_id: string
@@ -102,9 +137,19 @@ export interface Explanation {
   readonly matched: boolean
   /** One sentence. */
   readonly reason: string
+  /** The newest 20, in order. */
   readonly attempts: readonly Attempt[]
   /** When the open attempt is next due, pauses counted; null when none is open, and while the endpoint is paused. */
   readonly next_due_at: number | null
+  /** How many attempts there are. */
+  readonly tries: number
+}
+
+export interface ExplainOptions {
+  /** The most endpoints, 1 to 1000. Default: all of the workspace. */
+  readonly limit?: number | undefined
+  /** Only endpoints with ids beyond this one: the last `endpoint_id` of the page before. */
+  readonly after?: string | undefined
 }
 
 /** A row, and whether the call made it: false where the row was there already. */
@@ -124,13 +169,41 @@ export interface EventService {
   /** One answer for each event, in order. */
   createMany(workspace: string, inputs: readonly EventInput[]): Promise<readonly StoredAnswer[]>
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
-  explain(workspace: string, id: string): Promise<readonly Explanation[]>
+  explain(workspace: string, id: string, options?: ExplainOptions): Promise<readonly Explanation[]>
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
+  /** Unknown ids are fine. */
+  delete(workspace: string, id: string): Promise<void>
+  erase(workspace: string, input: EraseInput): Promise<EraseReport>
 }
 
 export interface AttemptService {
   list(workspace: string, query?: AttemptListInput): Promise<PageOf<Attempt>>
   get(workspace: string, id: string): Promise<Attempt>
+}
+
+export interface DeliveryListInput {
+  /** 1 to 1000, default 20. */
+  readonly limit?: number
+  /** `next` of the page before. */
+  readonly after?: string
+  /** `prev` of the page behind. */
+  readonly before?: string
+  /** Bounds the time of the event. */
+  readonly created_at?: TimeFilter
+  readonly event_id?: string
+  readonly endpoint_id?: string
+  readonly event_type?: string
+  readonly status?: DeliveryStatus
+}
+
+/** Deliveries: all attempts of an event to an endpoint as one row. */
+export interface DeliveryService {
+  /** Newest first by the event's time and id. @throws PosthornError validation */
+  list(workspace: string, query?: DeliveryListInput): Promise<CursorPage<Delivery>>
+  /** With all attempts. @throws PosthornError not_found */
+  get(workspace: string, eventId: string, endpointId: string): Promise<DeliveryDetails>
+  /** Sends the event to the endpoint once more, as `events.retry`. @throws PosthornError not_found, validation */
+  retry(workspace: string, eventId: string, endpointId: string): Promise<Attempt>
 }
 
 export interface ConfigService {
@@ -211,6 +284,7 @@ export interface UseCases {
   readonly plugins: ResourceService<Plugin, PluginInput, PluginListInput>
   readonly events: EventService
   readonly attempts: AttemptService
+  readonly deliveries: DeliveryService
   readonly config: ConfigService
   stats(workspace: string, query?: StatsInput): Promise<StatsReport>
   readonly instance: InstanceService

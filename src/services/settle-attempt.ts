@@ -28,7 +28,10 @@ export class AttemptSettler {
   }
 
   /** See `Deliver`. */
-  async settle({ settlement, pauseUntil }: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
+  async settle(
+    { settlement, eventType, pauseUntil }: Ended,
+    options: { lingers: boolean },
+  ): Promise<FinalStatus | null> {
     const { queue } = this.#ctx
     // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
     if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
@@ -37,7 +40,7 @@ export class AttemptSettler {
       throw new PosthornError('internal', 'the storage refused the outcome of an attempt', { cause: refused })
     }
     if (!settled) return null
-    announceEnding(this.#ctx, settlement, disabled)
+    announceEnding(this.#ctx, { settlement, eventType, disabled })
     return settlement.status
   }
 

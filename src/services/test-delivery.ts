@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { jsonOf } from '../core/json-of.ts'
-import { manual } from '../core/schedule.ts'
+import { test } from '../core/schedule.ts'
 import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -66,7 +66,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
     const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
     let attemptId = ''
     await ingest.withAttempts(workspaceId, { id: null, event_type, data, unique_id: null }, (event) => {
-      const attempt = { ...manual(event.id, id, ctx.clock.now(), ctx.newId), scheduled_at: dueAt }
+      const attempt = test(event.id, id, { now: ctx.clock.now(), dueAt }, ctx.newId)
       attemptId = attempt.id
       return [attempt]
     })
@@ -76,7 +76,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
     const sent = await deliver.attempt(loaded, new Cancellation())
     if (sent === null) throw notMade()
     if (sent === 'busy') throw tooMany()
-    await deliver.settle(deliver.conclude(loaded, sent, null, { retries: false }))
+    await deliver.settle(deliver.conclude(loaded, sent, null))
     return await attemptService(ctx).get(workspaceId, attemptId)
   }
 }

@@ -161,6 +161,11 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
         { status: 'FAILED' },
         { endpoint_id: 'ep1' },
         { event_id: 'e1003' },
+        { event_type: 'type1' },
+        { unique_id: 'u3' },
+        { final: below(2) > 0, created_at: { gte: now - 500 } },
+        { scheduled_at: { gte: now - 500, lt: now } },
+        { created_at: { lt: now - 300 } },
       ] as const
       const query = { ...window(), ...of(filters) }
       return [`attempts ${JSON.stringify(query)}`, await both((storage) => listed(storage.attempts.list(ws, query)))]

@@ -20,8 +20,8 @@ const signalOf = {
 /** An instance whose time stands still until it is told to go on, and whose receivers are scripted. */
 export interface TestPosthorn<Input = EventInput> extends Posthorn<Input> {
   readonly clock: FakeClock
-  /** Requests that would have been sent, in order. */
-  readonly deliveries: readonly RecordedDelivery[]
+  /** Requests that would have been sent, in order. The functions of deliveries are members of this list. */
+  readonly deliveries: readonly RecordedDelivery[] & Posthorn['deliveries']
   /** Scripts the receiver of a URL: `receiver(url).answers(500, 200)`. Others answer 200. */
   receiver(url: string): ScriptedReceiver
   /** Lets time pass, in milliseconds or as `'1h'`, and does all that falls due meanwhile, at its moment. */
@@ -54,7 +54,7 @@ export function createTestPosthorn<const Events extends EventCatalogue = EventCa
   return {
     ...posthorn,
     clock,
-    deliveries: receivers.deliveries,
+    deliveries: withFunctions(receivers.deliveries, posthorn.deliveries),
     receiver: receivers.receiver,
     advance: (time) => posthorn.drain({ until: clock.now() + duration(time) }),
     until: (milestone) =>
@@ -65,4 +65,13 @@ export function createTestPosthorn<const Events extends EventCatalogue = EventCa
         })
       }),
   }
+}
+
+/** The same list, with functions that nobody meets who goes through the list. */
+function withFunctions<List extends object, Functions extends object>(
+  list: List,
+  functions: Functions,
+): List & Functions {
+  const members = Object.entries(functions).map(([name, value]: [string, unknown]) => [name, { value }] as const)
+  return Object.defineProperties(list, Object.fromEntries(members)) as List & Functions // name by name
 }

@@ -72,6 +72,34 @@ describe.skipIf(url === null)('a migration beside others', () => {
     await pool.query(`drop schema ${schema} cascade`)
   })
 
+  test('builds indexes while others write, once for all that migrate, and anew what a dead process left', async () => {
+    const schema = await old()
+    await pool.query(`create unique index concurrently events_type on ${schema}.events ((1))`).catch(() => {})
+    // What a build leaves that was broken off: an index that is not valid.
+    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    let isOver = false
+    let worst = 0
+    const writing = (async () => {
+      while (!isOver) {
+        const began = Date.now()
+        await pool.query(`update ${schema}.events set event_type = event_type where false`)
+        worst = Math.max(worst, Date.now() - began)
+      }
+    })()
+    await Promise.all(Array.from({ length: 4 }, () => migrate(pool, { schema })))
+    isOver = true
+    await writing
+    expect(worst).toBeLessThan(1_500)
+    const { rows } = await pool.query(
+      `select c.relname as name, pg_get_indexdef(c.oid) as text from pg_index i join pg_class c on c.oid = i.indexrelid
+       where c.relnamespace = $1::regnamespace and i.indisvalid and c.relname = any($2) order by 1`,
+      [schema, ['attempts_astray', 'attempts_first', 'events_type']],
+    )
+    expect(rows.map(({ name }) => name)).toEqual(['attempts_astray', 'attempts_first', 'events_type'])
+    expect(rows[2].text).toContain('(workspace, event_type, created_at)')
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
   test('makes the default workspace, and no read makes it', async () => {
     const schema = freshSchema()
     await migrate(pool, { schema })

@@ -28,6 +28,7 @@ function ending(
     {
       workspaceId: 'default',
       attempt: attemptRow({ attempt_number: changes.attempt ?? 1 }),
+      eventType: 'order.paid',
       claim: null,
       endpoint: changes.endpoint === null ? null : endpointRow(),
       startedAt: 99_000,

@@ -9,7 +9,8 @@ const notFound = { message: 'not found' }
 const paths = routes.map(({ method, path, scoped, operation }) => ({
   method,
   operation,
-  path: `${scoped ? '/workspaces/default' : ''}${path.replace(':id', 'unknown')}`,
+  path: `${scoped ? '/workspaces/default' : ''}${path.replaceAll(/:\w*id/g, 'unknown')}`,
+  ids: [...path.matchAll(/:(\w*id)/g)].map(([, id]) => id!),
 }))
 
 describe('routes', () => {
@@ -80,7 +81,7 @@ describe('routes', () => {
     expect((await call('OPTIONS', '/endpoints')).status).toBe(405)
     // An event may be called so; only POST means something else there.
     expect((await call('GET', '/events/replay')).body).toEqual({ message: 'Not found' })
-    expect((await call('PUT', '/events/replay', '{}')).headers.get('allow')).toBe('GET, HEAD, POST')
+    expect((await call('PUT', '/events/replay', '{}')).headers.get('allow')).toBe('GET, HEAD, POST, DELETE')
   })
 
   test('HEAD is GET without the body', async () => {
@@ -243,21 +244,24 @@ describe('no web page drives the API', () => {
 })
 
 describe('authorize', () => {
-  test.each([...paths])('is asked about $method $path, and false forbids it', async ({ method, path, operation }) => {
-    const authorize = vi.fn(() => false)
-    const { call } = api({ admin: { authorize } })
-    const answer = await call(method, path, method === 'GET' || method === 'DELETE' ? undefined : '{')
-    expect(answer).toMatchObject({ status: 403, body: { message: 'forbidden' } })
-    const scoped = path.startsWith('/workspaces/default/')
-    expect(authorize).toHaveBeenCalledExactlyOnceWith(expect.any(Request), {
-      operation,
-      workspace: scoped ? { id: 'default', name: 'default' } : null,
-      params: {
-        ...(scoped && { ws_id: 'default' }),
-        ...(path.includes('unknown') && { id: 'unknown' }),
-      },
-    })
-  })
+  test.each([...paths])(
+    'is asked about $method $path, and false forbids it',
+    async ({ method, path, operation, ids }) => {
+      const authorize = vi.fn(() => false)
+      const { call } = api({ admin: { authorize } })
+      const answer = await call(method, path, method === 'GET' || method === 'DELETE' ? undefined : '{')
+      expect(answer).toMatchObject({ status: 403, body: { message: 'forbidden' } })
+      const scoped = path.startsWith('/workspaces/default/')
+      expect(authorize).toHaveBeenCalledExactlyOnceWith(expect.any(Request), {
+        operation,
+        workspace: scoped ? { id: 'default', name: 'default' } : null,
+        params: {
+          ...(scoped && { ws_id: 'default' }),
+          ...Object.fromEntries(ids.map((id) => [id, 'unknown'])),
+        },
+      })
+    },
+  )
 
   test('hears the workspace that a name means, and null for one that is not there', async () => {
     const heard: unknown[] = []

@@ -263,7 +263,11 @@ test('what the API answers satisfies the schema of the answer', async () => {
   for (const { path, method, operationId, responses, requestBody } of operations) {
     if (method === 'delete' || operationId === 'openapi') continue
     const noun = operationId.split('.')[0]!
-    const concrete = path.replace('{ws_id}', 'w').replace('{id}', idOf[noun] ?? '')
+    const concrete = path
+      .replace('{ws_id}', 'w')
+      .replace('{event_id}', 'v')
+      .replace('{endpoint_id}', 'e')
+      .replace('{id}', idOf[noun] ?? '')
     const name = requestBody?.content['application/json']?.schema.$ref?.split('/').at(-1)
     const [example = {}] = name === undefined ? [] : (document.components.schemas[name]?.examples ?? [])
     const body =

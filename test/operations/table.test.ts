@@ -7,8 +7,9 @@ import { createPosthorn } from '../../src/index.ts'
 
 test('the functions of an instance are those of the table, and what is derived of them', () => {
   const posthorn = createPosthorn({ storage: memory() })
-  const { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes, instance } = posthorn
-  const groups = { workspaces, endpoints, sources, plugins, events, attempts, config, eventTypes, instance }
+  const { workspaces, endpoints, sources, plugins, events, attempts, deliveries, config, eventTypes, instance } =
+    posthorn
+  const groups = { workspaces, endpoints, sources, plugins, events, attempts, deliveries, config, eventTypes, instance }
   const names = Object.entries(groups).flatMap(([noun, group]) => Object.keys(group).map((verb) => `${noun}.${verb}`))
   const lists = Object.entries(operations).flatMap(([name, { list }]) => (list ? [name] : []))
   expect(names.toSorted()).toEqual(

@@ -28,7 +28,7 @@ describe('an endpoint that got nothing is explained:', () => {
     await withEndpoint(posthorn, { name: 'Shop', ...changes })
     const { id } = await publish(posthorn)
     expect(await posthorn.events.explain('default', id)).toEqual([
-      { endpoint_id: 'shop', endpoint_name: 'Shop', matched: false, reason, attempts: [], next_due_at: null },
+      { endpoint_id: 'shop', endpoint_name: 'Shop', matched: false, reason, attempts: [], next_due_at: null, tries: 0 },
     ])
   })
 
@@ -153,6 +153,26 @@ describe('an endpoint that got the event is explained:', () => {
     await storage.endpoints.update('default', { ...found!.row, retry }, found!.revision)
     const { id } = await publish(posthorn)
     expect((await explained(posthorn, id)).reason).toBe(`attempt 1 is due at ${Number.MAX_SAFE_INTEGER}`)
+  })
+})
+
+test('explain goes through endpoints in pages, and counts all tries of each', async () => {
+  const posthorn = createTestPosthorn()
+  await Promise.all(['a', 'b', 'c'].map((id) => withEndpoint(posthorn, { id, retry: { config: { attempts: [0] } } })))
+  const { id } = await publish(posthorn)
+  await Promise.all(Array.from({ length: 30 }, () => posthorn.events.retry('default', id, 'b')))
+  await posthorn.drain()
+  const first = await posthorn.events.explain('default', id, { limit: 2 })
+  expect(first.map(({ endpoint_id, tries }) => [endpoint_id, tries])).toEqual([
+    ['a', 1],
+    ['b', 31],
+  ])
+  expect(first[1]!.attempts.length).toBe(20)
+  const ask = async (query: string) =>
+    (await posthorn.admin.fetch(new Request(`http://admin.test/events/${id}/explain?${query}`))).json()
+  expect(await ask('limit=2&after=b')).toMatchObject([{ endpoint_id: 'c', matched: true, tries: 1 }])
+  expect(await ask('limit=0')).toMatchObject({
+    error: { fields: { '@params': ['limit: number must be at least 1'] } },
   })
 })
 

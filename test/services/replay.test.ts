@@ -141,6 +141,62 @@ describe('a replay', () => {
   }, 60_000)
 })
 
+describe('what an endpoint missed', () => {
+  test('is sent once, while publishing and replays go on beside', async () => {
+    const posthorn = createTestPosthorn()
+    await withEndpoint(posthorn, { id: 'other' })
+    await withEndpoint(posthorn, { enabled: false, events: ['order.*'] })
+    const publish = (count: number, event_type = 'order.created') =>
+      Promise.all(Array.from({ length: count }, () => posthorn.events.create('default', { event_type, data: {} })))
+    await publish(20)
+    await publish(3, 'invoice.paid')
+    await posthorn.endpoints.test('default', 'other', { event_type: 'order.test' })
+    const missed = { missing: true, endpoint_id: 'shop' }
+    expect(await posthorn.events.replay('default', missed, { dryRun: true })).toMatchObject({ matched: 20, created: 0 })
+    await expect(posthorn.events.replay('default', missed)).rejects.toMatchObject({ code: 'validation' })
+    await posthorn.endpoints.update('default', 'shop', { enabled: true })
+    const replayAll = async () => {
+      let created = 0
+      for (let after: string | null | undefined; after !== null;) {
+        const report = await posthorn.events.replay('default', { ...missed, limit: 3, ...(after && { after }) })
+        created += report.created
+        after = report.next
+      }
+      return created
+    }
+    const [created, more] = await Promise.all([replayAll(), replayAll(), publish(10)])
+    expect(created + more).toBe(20)
+    await posthorn.drain()
+    const { data } = await posthorn.attempts.list('default', { endpoint_id: 'shop', limit: 1000 })
+    expect(data.length).toBe(30)
+    expect(new Set(data.map(({ event_id }) => event_id)).size).toBe(30)
+    expect(await posthorn.events.replay('default', missed)).toEqual({ matched: 0, created: 0, next: null })
+  })
+
+  test('is bounded by the time of the event, and by what retention left', async () => {
+    const posthorn = createTestPosthorn({ retention: { attemptsDays: 1 } })
+    const begin = posthorn.clock.now()
+    for (const n of [1, 2, 3]) {
+      await posthorn.events.create('default', { event_type: 'a', data: { n } })
+      await posthorn.advance('10h')
+    }
+    await withEndpoint(posthorn)
+    const matched = async (filter: object = {}) =>
+      (await posthorn.events.replay('default', { missing: true, endpoint_id: 'shop', ...filter }, { dryRun: true }))
+        .matched
+    expect(await matched()).toBe(2)
+    expect(await matched({ created_at: { gt: begin + 36_000_000 } })).toBe(1)
+  })
+})
+
+test('a failed test delivery is never replayed', async () => {
+  const posthorn = createTestPosthorn()
+  await withEndpoint(posthorn)
+  posthorn.receiver(url).answers(500)
+  await posthorn.endpoints.test('default', 'shop')
+  expect(await posthorn.events.replay('default', {})).toEqual({ matched: 0, created: 0, next: null })
+})
+
 describe('over HTTP', () => {
   const post = async (posthorn: TestPosthorn, path: string, body?: string) => {
     const response = await posthorn.admin.fetch(
@@ -167,6 +223,10 @@ describe('over HTTP', () => {
     ['{"status":"SUCCESSFUL"}', { status: 'value is not one of the allowed values ["FAILED","CANCELED"]' }],
     ['{"event_types":[]}', { event_types: 'minimum number of items is 1' }],
     ['{"created_at":{"gt":"x"}}', { created_at: { gt: 'value must be an integer' } }],
+    ['{"after":"x"}', { after: 'invalid cursor' }],
+    ['{"after":"a.b"}', { after: 'invalid cursor' }],
+    ['{"missing":true}', { endpoint_id: 'required with missing' }],
+    ['{"missing":true,"endpoint_id":"nobody"}', { endpoint_id: 'endpoint not found' }],
     ['{"endpoint_id":7}', { endpoint_id: 'value must be a string' }],
   ])('the filter %s is refused', async (body, fields) => {
     const posthorn = createTestPosthorn()

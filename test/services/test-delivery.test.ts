@@ -35,7 +35,7 @@ describe('a test delivery', () => {
       endpoint_id: 'shop',
       status: 'SUCCESSFUL',
       attempt_number: 1,
-      trigger_mode: 'MANUAL',
+      trigger_mode: 'TEST',
       attempted_at: posthorn.clock.now(),
       request: { method: 'POST', url, body: '{"message":"A test delivery from Posthorn."}' },
       response: { status: 202, headers: { 'x-seen': 'yes' }, body: 'thanks' },

@@ -12,6 +12,7 @@ interface Given extends AdminOptions {
   readonly types?: string
   readonly endpoint?: string
   readonly status?: 'FAILED' | 'CANCELED'
+  readonly missing?: true
   readonly dryRun?: boolean
   readonly json?: true
 }
@@ -29,8 +30,9 @@ export function replayCommand({ terminal, env }: Surroundings): Command {
     .option('--types <types>', 'event types, separated by commas')
     .option('--endpoint <id>', 'of one endpoint only')
     .option('--status <status>', 'FAILED or CANCELED (default: both)', statusOf)
+    .option('--missing', 'what the endpoint never got, such as while it was off')
     .option('--dry-run', 'count only')
-    .action(async ({ since, until, types, endpoint, status, dryRun = false, json, ...options }: Given) => {
+    .action(async ({ since, until, types, endpoint, status, missing, dryRun = false, json, ...options }: Given) => {
       const admin = adminOf(options, env)
       const input: ReplayInput = {
         ...((since ?? until) !== undefined && {
@@ -39,6 +41,7 @@ export function replayCommand({ terminal, env }: Surroundings): Command {
         ...(types !== undefined && { event_types: patternsOf(types) }),
         ...(endpoint !== undefined && { endpoint_id: endpoint }),
         ...(status !== undefined && { status }),
+        ...(missing && { missing }),
       }
       const total = { matched: 0, created: 0 }
       let after: string | null = null

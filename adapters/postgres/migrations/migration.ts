@@ -2,6 +2,21 @@ export interface Migration {
   readonly version: number
   /** Processes of the version before go on beside it, and may start. Default false. */
   readonly expands?: boolean
+  /** Indexes of tables that may be large: built before the statements of the step, while others write. */
+  readonly indexes?: readonly Index[]
   /** Statements, each ending with a semicolon, for the schema in whose place `$schema` stands. */
   readonly sql: string
+}
+
+export interface Index {
+  readonly name: string
+  readonly unique?: boolean
+  /** Table, columns and condition. */
+  readonly on: string
+}
+
+/** The statement that makes an index. `concurrently`: others write meanwhile; outside of a transaction only. */
+export function indexText({ name, unique = false, on }: Index, schema: string, concurrently = false): string {
+  const how = `${unique ? 'unique ' : ''}index ${concurrently ? 'concurrently ' : ''}if not exists`
+  return `create ${how} ${name} on ${schema}.${on};`
 }

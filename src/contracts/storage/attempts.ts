@@ -14,6 +14,14 @@ export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
   readonly event_id?: string
   readonly endpoint_id?: string
   readonly status?: StoredStatus
+  readonly event_type?: string
+  /** Of the event. */
+  readonly unique_id?: string
+  /** Whether it has ended and no automatic try follows. */
+  readonly final?: boolean
+  readonly trigger_mode?: TriggerMode
+  readonly error_code?: AttemptErrorCode
+  readonly response_status?: number
   readonly scheduled_at?: TimeRange
   /** For attempts that were asked for by hand, in place of `scheduled_at`: null leaves them out. */
   readonly scheduled_at_by_hand?: TimeRange | null
@@ -48,12 +56,19 @@ export interface StoredAttempt extends NewAttempt {
   readonly request: StoredRequest | null
   readonly response: AttemptResponse | null
   readonly updated_at: number
+  /** The type of the event. */
+  readonly event_type: string
 }
 
 /** What becomes of the jobs of new attempts. */
 export interface Enqueueing {
   /** Write them to the engine's own queue in the same step. */
   readonly enqueue: boolean
+}
+
+/** `first`: only where the event and the endpoint have no attempt; of several for the same two, whoever asks, one is added. */
+export interface Adding extends Enqueueing {
+  readonly first?: boolean
 }
 
 /** What is needed to make an open attempt. `event` is null when it was purged; `revision` is the workspace's of now. */
@@ -115,15 +130,31 @@ export interface Undelivered {
   readonly endpoint_id: string
 }
 
+/** Events that an endpoint never got. `next` is where to go on; null when all were looked at. */
+export interface Missing {
+  readonly events: readonly { readonly id: string; readonly event_type: string }[]
+  readonly next: string | null
+}
+
 export interface Attempts {
   /** What deliver needs of each open attempt, in one read; closed and unknown ones are left out. */
   load(ids: readonly string[]): Promise<readonly Delivery[]>
   /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
   settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
   /** Adds attempts to events of the workspace; those whose id is there already, or whose event is not, are left out. Answers which are there now. */
-  add(workspaceId: string, attempts: readonly NewAttempt[], options: Enqueueing): Promise<readonly boolean[]>
+  add(workspaceId: string, attempts: readonly NewAttempt[], options: Adding): Promise<readonly boolean[]>
   get(workspaceId: string, id: string): Promise<StoredAttempt | null>
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
+  /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
+  ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
+  /**
+   * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `most`
+   * attempts meet one of the two; else null. An event may come twice, and one that meets only one of the two may come.
+   */
+  eventsOf(
+    workspaceId: string,
+    query: { readonly endpoint_id?: string; readonly status?: StoredStatus; readonly most: number },
+  ): Promise<readonly string[] | null>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
   overdue(options: {
     before: number
@@ -131,8 +162,9 @@ export interface Attempts {
     limit: number
   }): Promise<readonly Job[]>
   /**
-   * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED that are the newest of
-   * their event and endpoint, in id order after `after`. Times bound the attempt's created_at.
+   * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED, but no TEST ones, that are
+   * the newest of their event and endpoint, in id order after `after`. `created_at` bounds the event's,
+   * `attempted_at` the attempt's.
    */
   undelivered(
     workspaceId: string,
@@ -141,10 +173,24 @@ export interface Attempts {
       readonly event_types?: readonly string[]
       readonly endpoint_id?: string
       readonly created_at?: TimeRange
+      readonly attempted_at?: TimeRange
       readonly after: string | null
       readonly limit: number
     },
   ): Promise<readonly Undelivered[]>
+  /**
+   * Events without an attempt to this endpoint, in id order after `after`; those of test deliveries are left out.
+   * `created_at` bounds the event's. Looks at no more than `limit` events.
+   */
+  missing(
+    workspaceId: string,
+    query: {
+      readonly endpoint_id: string
+      readonly created_at?: TimeRange
+      readonly after: string | null
+      readonly limit: number
+    },
+  ): Promise<Missing>
   /** Successes and failures since that time, whole minutes, per endpoint, of the notes that `statistics.fold` has added. */
   tallies(since: number): Promise<readonly { workspaceId: string; endpointId: string; total: number; failed: number }[]>
 }

@@ -39,6 +39,21 @@ export type IngestAnswer =
   | { readonly kind: 'rejected'; readonly cause: unknown }
   | { readonly kind: 'held' }
 
+/** An event without its data. */
+export type EventHead = Pick<StoredEvent, 'id' | 'event_type' | 'unique_id' | 'created_at'>
+
+export interface TimelineQuery {
+  /** Only these. */
+  readonly ids?: readonly string[]
+  readonly event_type?: string
+  readonly created_at?: TimeRange
+  /** Only what is beyond this place; `inclusive`: or at it. */
+  readonly from: { readonly created_at: number; readonly id: string; readonly inclusive: boolean } | null
+  /** Newest first. */
+  readonly descending: boolean
+  readonly limit: number
+}
+
 export interface Events {
   /**
    * Stores events with their attempts, in order. Within one batch too a `unique_id` is stored once. A duplicate is
@@ -47,4 +62,11 @@ export interface Events {
   ingest(entries: readonly IngestEntry[], options: Enqueueing): Promise<readonly IngestAnswer[]>
   get(workspaceId: string, id: string): Promise<StoredEvent | null>
   list(workspaceId: string, query: EventQuery): Promise<Page<StoredEvent>>
+  /** Events in the order of their time, then of their ids; fewer than `limit` where there are no more. */
+  timeline(workspaceId: string, query: TimelineQuery): Promise<readonly EventHead[]>
+  /**
+   * Removes events with all their attempts, open ones with their jobs, and all that was recorded. Ids that are not there are
+   * left out. Answers how many events went.
+   */
+  erase(workspaceId: string, ids: readonly string[]): Promise<number>
 }

@@ -1,5 +1,9 @@
 import type { Storage } from '../../contracts/storage.ts'
-import { equal, there } from '../assert.ts'
+import type { NewAttempt } from '../../contracts/storage/attempts.ts'
+import type { TimelineQuery } from '../../contracts/storage/events.ts'
+import type { TimeRange } from '../../contracts/storage/list.ts'
+import { timePrefix } from '../../core/id.ts'
+import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
 import {
   attempt,
@@ -17,6 +21,7 @@ import {
 } from './rows.ts'
 
 const plain = { enqueue: false }
+const idAt = (time: number): string => `${timePrefix(time)}${'0'.repeat(16)}`
 
 export const attemptCases: Contract<Storage> = [
   promise('open attempts are loaded with their event and the revision of now', async (storage) => {
@@ -92,6 +97,102 @@ export const attemptCases: Contract<Storage> = [
     equal(await list({ event_id: 'e', page: null, limit: 1, descending: true, after: 'b' }), ['a'], 'after')
   }),
 
+  promise('attempts tell the type of their event, and are filtered by it and by how they ended', async (storage) => {
+    await filled(
+      storage,
+      [event('e', { event_type: 'made', unique_id: 'u' }), event('f', { event_type: 'paid' })],
+      ['a', 'b', 'c', 'd'].map((id) => attempt(id, id === 'd' ? 'f' : 'e', { endpoint_id: id })),
+    )
+    await storage.attempts.add('w', [attempt('t', 'f', { trigger_mode: 'TEST' })], plain)
+    const request = { method: 'POST', url: 'https://x/', headers: null, body: null, fromEvent: true }
+    const answered = (status: number) => ({ request, response: { status, latency: 1, headers: null, body: null } })
+    const failed = { status: 'FAILED', error_message: ',"error_code":"DENIED","exhausted":true,' } as const
+    await storage.attempts.settle(
+      [
+        settlement('w', attempt('a', 'e'), answered(204)),
+        settlement('w', attempt('b', 'e'), { ...failed, ...answered(500), next: attempt('n', 'e') }),
+        settlement('w', attempt('c', 'e'), { ...failed, exhausted: true, error_code: 'TIMEOUT' }),
+        settlement('w', attempt('t', 'f', { trigger_mode: 'TEST' }), {
+          ...failed,
+          exhausted: true,
+          error_code: 'UNKNOWN',
+        }),
+      ],
+      plain,
+    )
+    const list = async (query: object) => {
+      const { rows, total } = await storage.attempts.list('w', { ...everything, ...query })
+      equal(total, rows.length, 'total')
+      return ids(rows)
+    }
+    const { rows } = await storage.attempts.list('w', everything)
+    const types = rows.map(({ id, event_type }) => `${id} ${event_type}`)
+    equal(types, ['a made', 'b made', 'c made', 'd paid', 'n made', 't paid'], 'types in a list')
+    equal((await storage.attempts.get('w', 'd'))?.event_type, 'paid', 'the type of one')
+    equal(await list({ event_type: 'paid' }), ['d', 't'], 'by type')
+    equal(await list({ event_type: 'gone' }), [], 'by a type that nobody has')
+    equal(await list({ unique_id: 'u' }), ['a', 'b', 'c', 'n'], 'by unique_id')
+    equal(await list({ unique_id: 'u', event_id: 'f' }), [], 'by unique_id and another event')
+    equal(await list({ unique_id: 'nobody' }), [], 'by an unknown unique_id')
+    equal(await list({ final: true }), ['a', 'c', 't'], 'final')
+    equal(await list({ final: false }), ['b', 'd', 'n'], 'not final')
+    equal(await list({ final: true, status: 'FAILED' }), ['c', 't'], 'final and failed')
+    equal(await list({ trigger_mode: 'TEST' }), ['t'], 'by mode')
+    equal(await list({ error_code: 'TIMEOUT' }), ['c'], 'by error')
+    equal(await list({ error_code: 'DENIED' }), [], 'by an error that only a message names')
+    equal(await list({ response_status: 500 }), ['b'], 'by answer')
+    const undelivered = await storage.attempts.undelivered('w', { after: null, limit: 100 })
+    equal(
+      undelivered.map(({ attemptId }) => attemptId),
+      ['c'],
+      'undelivered: a test is none',
+    )
+  }),
+
+  promise('a range of times finds its attempts, whatever their ids tell', async (storage) => {
+    const minute = 60_000
+    const of = (prefix: string, times: readonly number[]) =>
+      times.map((n) => attempt(`${prefix}${idAt(start + n * minute)}`, 'e', at(n)))
+    const at = (n: number) => ({ created_at: start + n * minute, scheduled_at: start + (n + (n % 3) * 10) * minute })
+    const all = of(
+      '',
+      Array.from({ length: 90 }, (_, n) => n),
+    )
+    await filled(storage, [event('e')], all)
+    const check = async (known: readonly NewAttempt[], what: string) => {
+      for (const descending of [true, false]) {
+        for (const [field, range] of [
+          ['created_at', { gte: start + 20 * minute, lt: start + 40 * minute }],
+          ['created_at', { eq: start + 33 * minute }],
+          ['created_at', { gt: start + 85 * minute }],
+          ['scheduled_at', { gte: start + 20 * minute, lte: start + 40 * minute }],
+          ['scheduled_at', { lt: start + 5 * minute }],
+        ] as const) {
+          const { gte = -Infinity, gt = -Infinity, lt = Infinity, lte = Infinity, eq } = range as TimeRange
+          const isIn = (time: number) => time >= gte && time > gt && time < lt && time <= lte && (eq ?? time) === time
+          const expected = ids(known.filter((one) => isIn(one[field]))).toSorted()
+          if (descending) expected.reverse()
+          const found: string[] = []
+          for (let after: string | null = null; ;) {
+            const query = { limit: 7, page: null, after, before: null, descending, [field]: range }
+            const page = await storage.attempts.list('w', query)
+            found.push(...ids(page.rows))
+            after = page.followed ? (found.at(-1) ?? null) : null
+            if (after === null) break
+          }
+          equal(found, expected, `${what}: ${field} ${JSON.stringify(range)}`)
+          const counted = await storage.attempts.list('w', { ...everything, limit: 5, descending, [field]: range })
+          equal(ids(counted.rows), expected.slice(0, 5), `${what}: the first of ${field}`)
+          equal(counted.total, expected.length, `${what}: total`)
+        }
+      }
+    }
+    await check(all, 'ids of ours')
+    const astray = of('x', [3, 21, 33, 39, 88])
+    await storage.attempts.add('w', astray, plain)
+    await check([...all, ...astray], 'with other ids')
+  }),
+
   promise('overdue attempts are walked in pages, by due time and id, across workspaces', async (storage) => {
     const revision = await made(storage, 'w')
     const other = await made(storage, 'other')
@@ -160,7 +261,13 @@ export const attemptCases: Contract<Storage> = [
       attempt('h', 'e4', { endpoint_id: 'x', created_at: 70 }),
       attempt('i', 'e4', { endpoint_id: 'y', created_at: 80 }),
     ]
-    await filled(storage, [event('e1'), event('e2', { event_type: 'other' }), event('e3'), event('e4')], tries)
+    const events = [
+      event('e1', { created_at: 20 }),
+      event('e2', { event_type: 'other', created_at: 30 }),
+      event('e3', { created_at: 50 }),
+      event('e4', { created_at: 70 }),
+    ]
+    await filled(storage, events, tries)
     const find = async (query: object = {}) => {
       const found = await storage.attempts.undelivered('w', { after: null, limit: 100, ...query })
       return found.map(({ attemptId, event_id, endpoint_id }) => `${attemptId} ${event_id} ${endpoint_id}`)
@@ -177,10 +284,107 @@ export const attemptCases: Contract<Storage> = [
     equal(await find({ status: 'CANCELED' }), ['b e1 y'], 'by status')
     equal(await find({ event_types: ['other', 'more'] }), ['d e2 y'], 'by type')
     equal(await find({ endpoint_id: 'y' }), ['b e1 y', 'd e2 y'], 'by endpoint')
-    equal(await find({ created_at: { gt: 10, lt: 40 } }), ['b e1 y'], 'by time')
+    equal(await find({ created_at: { gt: 10, lt: 30 } }), ['a e1 x', 'b e1 y'], 'by the time of the event')
+    const sent = [settlement('w', tries[6]!, { ...ends.a, attempted_at: start + 500 })]
+    equal((await storage.attempts.settle(sent, plain))[0]?.settled, true, 'one more')
+    equal(await find({ attempted_at: { gte: start + 500 } }), ['h e4 x'], 'by the time of the attempt')
+    equal(await find({ after: 'd' }), ['h e4 x'], 'by the position')
     equal(await find({ after: 'a', limit: 1 }), ['b e1 y'], 'a page')
     await storage.attempts.add('w', [attempt('j', 'e1', { endpoint_id: 'x', trigger_mode: 'MANUAL' })], plain)
-    equal(await find(), ['b e1 y', 'd e2 y'], 'once it is tried again')
+    equal(await find(), ['b e1 y', 'd e2 y', 'h e4 x'], 'once it is tried again')
     equal(await storage.attempts.undelivered('other', { after: null, limit: 10 }), [], 'of another workspace')
+  }),
+
+  promise('a timeline of events is walked both ways, whatever their ids tell, with their attempts', async (storage) => {
+    const minute = 60_000
+    const ours = Array.from({ length: 40 }, (_, n) =>
+      event(`${timePrefix(start + (n >> 1) * minute)}${String(n).padStart(16, '0')}`, {
+        created_at: start + (n >> 1) * minute,
+        event_type: n % 4 === 0 ? 'rare' : 'often',
+      }),
+    )
+    const others = [3, 3, 17, 40].map((n, i) => event(`own${i}`, { created_at: start + n * minute }))
+    const late = event(`${timePrefix(start + 30 * minute)}${'0'.repeat(16)}`, { created_at: start + 2 * minute })
+    const events = [...ours, ...others, late]
+    await filled(storage, events, [attempt('t', 'own0'), attempt('u', 'own0', { endpoint_id: 'other' })])
+    const sorted = events.toSorted((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1))
+    for (const query of [
+      {},
+      { event_type: 'rare' },
+      { created_at: { gte: start + 2 * minute, lt: start + 18 * minute } },
+      { ids: ['own1', ours[7]!.id, 'nobody'] },
+    ] as readonly Partial<TimelineQuery>[]) {
+      const { gte = -Infinity, lt = Infinity } = query.created_at ?? {}
+      const expected = sorted.filter(
+        ({ id, event_type, created_at }) =>
+          (query.event_type ?? event_type) === event_type &&
+          created_at >= gte &&
+          created_at < lt &&
+          query.ids?.includes(id) !== false,
+      )
+      for (const descending of [true, false]) {
+        const found: string[] = []
+        for (let from: TimelineQuery['from'] = null; ;) {
+          const page = await storage.events.timeline('w', { ...query, from, descending, limit: 3 })
+          found.push(...ids(page))
+          const last = page.at(-1)
+          if (last === undefined || page.length < 3) break
+          from = { created_at: last.created_at, id: last.id, inclusive: false }
+        }
+        equal(found, ids(descending ? expected.toReversed() : expected), `${JSON.stringify(query)} ${descending}`)
+        const at = there(expected[1], 'the second one')
+        const from = { created_at: at.created_at, id: at.id, inclusive: true }
+        const [first] = await storage.events.timeline('w', { ...query, from, descending, limit: 1 })
+        const head = { id: at.id, event_type: at.event_type, unique_id: null, created_at: at.created_at }
+        equal(first, head, 'with the place itself')
+      }
+    }
+    const tries = async (endpoint?: string) =>
+      ids(await storage.attempts.ofEvents('w', ['own0', 'own1', 'nobody'], endpoint)).toSorted()
+    equal(await tries(), ['t', 'u'], 'attempts')
+    equal(await tries('other'), ['u'], 'of an endpoint')
+    equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
+    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', most: 1 })
+    ok(few === null || ids(few.map((id) => ({ id }))).join() === 'own0', 'the few events of an endpoint')
+    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', most: 1 }), null, 'more than the most')
+  }),
+
+  promise('events that an endpoint never got are found in steps, and added to it once', async (storage) => {
+    const events = ['a', 'b', 'c', 'd'].map((id, n) => event(id, { created_at: start + n }))
+    await filled(storage, events, [attempt('1', 'b'), attempt('2', 'c', { endpoint_id: 'other' })])
+    await storage.attempts.add('w', [attempt('3', 'd', { endpoint_id: 'other', trigger_mode: 'TEST' })], plain)
+    const find = async (query: object = {}) => {
+      const found = await storage.attempts.missing('w', { endpoint_id: 'ep', after: null, limit: 100, ...query })
+      return [ids(found.events).join(' '), found.next]
+    }
+    equal(await find(), ['a c', null], 'all')
+    equal(await find({ endpoint_id: 'other' }), ['a b', null], 'of another endpoint; none of a test')
+    equal(await find({ limit: 2 }), ['a', 'b'], 'the first step')
+    equal(await find({ limit: 2, after: 'b' }), ['c', null], 'the second step')
+    equal(await find({ created_at: { gt: start } }), ['c', null], 'by time')
+    const { events: found } = await storage.attempts.missing('w', { endpoint_id: 'ep', after: null, limit: 1 })
+    equal(found, [{ id: 'a', event_type: 'order.paid' }], 'with the type')
+    equal(
+      await storage.attempts.missing('nobody', { endpoint_id: 'ep', after: null, limit: 5 }),
+      { events: [], next: null },
+      'of no workspace',
+    )
+    const firsts = (round: number) => events.map(({ id }) => attempt(`m${id}${round}`, id, { trigger_mode: 'MANUAL' }))
+    const rounds = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => storage.attempts.add('w', firsts(n), { enqueue: false, first: true })),
+    )
+    const added = [0, 1, 2, 3].map((at) => rounds.filter((round) => round[at]).length)
+    equal(added, [1, 0, 1, 0], 'of eight side by side')
+    equal(await find(), ['', null], 'then')
+    const again = await storage.attempts.add('w', [attempt('z', 'a', { trigger_mode: 'MANUAL' })], plain)
+    equal(again, [true], 'one more by hand')
+    const sideBySide = Array.from({ length: 8 }, (_, n) =>
+      storage.attempts.add('w', [attempt(`s${n}`, 'c', { endpoint_id: 'new', trigger_mode: 'MANUAL' })], plain),
+    )
+    equal(
+      (await Promise.all(sideBySide)).flat(),
+      Array.from({ length: 8 }, () => true),
+      'by hand side by side',
+    )
   }),
 ]

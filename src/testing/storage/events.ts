@@ -2,7 +2,20 @@ import type { IngestAnswer } from '../../contracts/storage/events.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, claimAll, endpoint, entry, event, everything, filled, ids, made, revisionOf, start } from './rows.ts'
+import {
+  attempt,
+  claimAll,
+  endpoint,
+  entry,
+  event,
+  everything,
+  filled,
+  ids,
+  made,
+  revisionOf,
+  settlement,
+  start,
+} from './rows.ts'
 
 const stored = { kind: 'stored' }
 const kinds = (answers: readonly IngestAnswer[]) => answers.map(({ kind }) => kind)
@@ -31,9 +44,41 @@ export const eventCases: Contract<Storage> = [
         request: null,
         response: null,
         updated_at: start,
+        event_type: 'größe.🎉',
       },
       'attempt',
     )
+  }),
+
+  promise('an erased event is gone with its attempts and jobs, and its unique_id is free', async (storage) => {
+    const revision = await filled(
+      storage,
+      [event('e', { unique_id: 'u' }), event('f')],
+      [attempt('t', 'e'), attempt('o', 'e'), attempt('k', 'f')],
+      true,
+    )
+    await made(storage, 'other')
+    await storage.attempts.settle([settlement('w', attempt('t', 'e'))], { enqueue: false })
+    equal(await storage.events.erase('other', ['e']), 0, 'of another workspace')
+    equal(await storage.events.erase('w', ['e', 'e', 'nobody']), 1, 'erased')
+    equal(await storage.events.get('w', 'e'), null, 'the event')
+    equal(ids((await storage.attempts.list('w', everything)).rows), ['k'], 'attempts')
+    equal(
+      await storage.attempts.settle([settlement('w', attempt('o', 'e'))], { enqueue: false }),
+      [{ settled: false, disabled: false }],
+      'settled late',
+    )
+    if (storage.queue !== undefined)
+      equal(
+        ids(await claimAll(storage)).filter((id) => id === 'o'),
+        [],
+        'jobs',
+      )
+    const again = await storage.events.ingest([entry('w', revision, event('e', { unique_id: 'u' }))], {
+      enqueue: false,
+    })
+    equal(again, [{ kind: 'stored' }], 'published again')
+    equal(await storage.events.erase('w', []), 0, 'none')
   }),
 
   promise('every JSON value is kept as its text, null too', async (storage) => {

@@ -41,7 +41,15 @@ export const settlementCases: Contract<Storage> = [
     const changed = settlement('w', attempt('u', 'e'), { request: { ...request, body: '"other"', fromEvent: false } })
     equal(await storage.attempts.settle([failed, changed], plain), [settled, settled], 'settle')
     const { status, exhausted, attempted_at, error_code, error_message } = failed
-    const details = { status, exhausted, attempted_at, error_code, error_message, updated_at: start + 20 }
+    const details = {
+      status,
+      exhausted,
+      attempted_at,
+      error_code,
+      error_message,
+      updated_at: start + 20,
+      event_type: 'order.paid',
+    }
     equal(await storage.attempts.get('w', 't'), { ...attempt('t', 'e'), ...details, request, response }, 'get')
     equal((await storage.attempts.get('w', 'u'))?.request, changed.request, 'a body that a plugin changed')
     const { rows } = await storage.attempts.list('w', everything)

@@ -1,0 +1,170 @@
+import type { Context } from '../context.ts'
+import type { TimelineQuery } from '../contracts/storage/events.ts'
+import type { TimeRange } from '../contracts/storage/list.ts'
+import type { StoredAttempt, StoredStatus } from '../contracts/storage/attempts.ts'
+import { shownAttempt } from '../core/attempt.ts'
+import { deliveriesOf } from '../core/delivery.ts'
+import { notFound } from '../errors.ts'
+import type { Delivery, DeliveryStatus } from '../schema/delivery.ts'
+import { type CursorPage, listParameters } from '../schema/page.ts'
+import { idPattern } from '../schema/shared.ts'
+import { checkedList, filtersOf, invalidParameters } from './listing.ts'
+import { retryService } from './retry.ts'
+import type { DeliveryService } from './services.ts'
+
+const defaultLimit = 20
+/** Events that one step reads at most. */
+const mostEvents = 500
+/** Where no more attempts than this meet a filter, their events are looked up. Else events are walked by time. */
+const fewAttempts = 1000
+const separator = '.'
+
+/** The place of a delivery in the list: by the event's time, then its id, then the endpoint's. */
+interface Position {
+  readonly created_at: number
+  readonly event_id: string
+  readonly endpoint_id: string
+}
+
+interface Asked {
+  readonly event_id?: string
+  readonly endpoint_id?: string
+  readonly event_type?: string
+  readonly status?: DeliveryStatus
+  readonly created_at?: TimeRange
+}
+
+/** Which attempts a delivery of a status has; what is missing here most deliveries have. */
+const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
+  PENDING: 'OPEN',
+  RETRYING: 'OPEN',
+  FAILED: 'FAILED',
+  CANCELED: 'CANCELED',
+}
+
+/** Deliveries are a view of attempts: nothing is stored of them. */
+export function deliveryService(ctx: Context): DeliveryService {
+  return {
+    async list(id, query = {}) {
+      const given = checkedList(listParameters.deliveries, query)
+      const position = positionOf(given.after, 'after') ?? positionOf(given.before, 'before')
+      const asked = filtersOf(listParameters.deliveries, given) as Asked // the filters of this list
+      const descending = given.before === undefined
+      const limit = given.limit ?? defaultLimit
+      const found = await walk(ctx, id, asked, { position, descending, limit: limit + 1 })
+      const rows = found.slice(0, limit)
+      if (!descending) rows.reverse()
+      return pageOf(rows, { goesOn: found.length > limit, descending, began: position !== null })
+    },
+
+    async get(id, eventId, endpointId) {
+      const isId = idPattern.test(eventId) && idPattern.test(endpointId)
+      const events = isId ? await ctx.storage.events.timeline(id, ofEvent(eventId)) : []
+      const attempts = isId ? await ctx.storage.attempts.ofEvents(id, [eventId], endpointId) : []
+      const [delivery] = events[0] === undefined ? [] : deliveriesOf(events[0], attempts)
+      if (delivery === undefined) throw notFound()
+      const now = ctx.clock.now()
+      const { compatible } = ctx.settings
+      const shown = attempts
+        .filter(({ trigger_mode }) => trigger_mode !== 'TEST')
+        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+        .map((attempt) => shownAttempt(attempt, now, compatible))
+      return { ...delivery, attempts: shown }
+    },
+
+    async retry(workspaceId, eventId, endpointId) {
+      return await retryService(ctx).retry(workspaceId, eventId, endpointId)
+    },
+  }
+}
+
+const ofEvent = (id: string): TimelineQuery => ({ ids: [id], from: null, descending: true, limit: 1 })
+
+/** Deliveries beyond a position, in order, until there are enough. */
+async function walk(
+  ctx: Context,
+  workspaceId: string,
+  asked: Asked,
+  { position, descending, limit }: { position: Position | null; descending: boolean; limit: number },
+): Promise<Delivery[]> {
+  const { events, attempts } = ctx.storage
+  const ids = await eventsOf(ctx, workspaceId, asked)
+  const query: Omit<TimelineQuery, 'from' | 'limit'> = {
+    ...(ids !== null && { ids }),
+    ...(asked.event_type !== undefined && { event_type: asked.event_type }),
+    ...(asked.created_at !== undefined && { created_at: asked.created_at }),
+    descending,
+  }
+  const found: Delivery[] = []
+  // The event of the position may have more deliveries beyond it.
+  let from: TimelineQuery['from'] =
+    position === null ? null : { created_at: position.created_at, id: position.event_id, inclusive: true }
+  for (let step = limit; found.length < limit; step = Math.min(2 * step, mostEvents)) {
+    const heads = await events.timeline(workspaceId, { ...query, from, limit: step })
+    const of = heads.map(({ id }) => id)
+    const tries = byEvent(await attempts.ofEvents(workspaceId, of, asked.endpoint_id))
+    for (const head of heads) {
+      const own = deliveriesOf(head, tries.get(head.id) ?? [])
+      for (const delivery of descending ? own.toReversed() : own) {
+        if (asked.status !== undefined && delivery.status !== asked.status) continue
+        if (head.id !== position?.event_id || isBeyond(delivery, position, descending)) found.push(delivery)
+      }
+    }
+    const last = heads.at(-1)
+    if (last === undefined || heads.length < step) break
+    from = { created_at: last.created_at, id: last.id, inclusive: false }
+  }
+  return found.slice(0, limit)
+}
+
+function isBeyond({ endpoint_id }: Delivery, position: Position, descending: boolean): boolean {
+  return descending ? endpoint_id < position.endpoint_id : endpoint_id > position.endpoint_id
+}
+
+/** The events among which to look, where the filters leave few of them; else null. */
+async function eventsOf(
+  ctx: Context,
+  workspaceId: string,
+  { event_id, endpoint_id, status }: Asked,
+): Promise<readonly string[] | null> {
+  if (event_id !== undefined) return [event_id]
+  const stored = status === undefined ? undefined : attemptsOf[status]
+  if (endpoint_id === undefined && stored === undefined) return null
+  return await ctx.storage.attempts.eventsOf(workspaceId, {
+    ...(endpoint_id !== undefined && { endpoint_id }),
+    ...(stored !== undefined && { status: stored }),
+    most: fewAttempts,
+  })
+}
+
+function byEvent(attempts: readonly StoredAttempt[]): ReadonlyMap<string, readonly StoredAttempt[]> {
+  const events = new Map<string, StoredAttempt[]>()
+  for (const attempt of attempts) {
+    const own = events.get(attempt.event_id)
+    if (own === undefined) events.set(attempt.event_id, [attempt])
+    else own.push(attempt)
+  }
+  return events
+}
+
+function pageOf(
+  rows: readonly Delivery[],
+  { goesOn, descending, began }: { goesOn: boolean; descending: boolean; began: boolean },
+): CursorPage<Delivery> {
+  const cursor = (row: Delivery | undefined): string | null =>
+    row === undefined ? null : [row.created_at, row.event_id, row.endpoint_id].join(separator)
+  // Behind a cursor stands the row that the cursor was made of.
+  return {
+    data: rows,
+    next: (descending ? goesOn : began) ? cursor(rows.at(-1)) : null,
+    prev: (descending ? began : goesOn) ? cursor(rows[0]) : null,
+  }
+}
+
+function positionOf(cursor: string | undefined, parameter: 'after' | 'before'): Position | null {
+  if (cursor === undefined) return null
+  const [time = '', event_id = '', endpoint_id = '', ...more] = cursor.split(separator)
+  const isOurs = /^-?\d{1,16}$/.test(time) && idPattern.test(event_id) && idPattern.test(endpoint_id)
+  if (!isOurs || more.length > 0) throw invalidParameters([`${parameter}: invalid cursor`])
+  return { created_at: Number(time), event_id, endpoint_id }
+}

@@ -1,0 +1,71 @@
+import type { Context } from '../context.ts'
+import type { TimeRange } from '../contracts/storage/list.ts'
+import { matches } from '../core/match.ts'
+import { manual } from '../core/schedule.ts'
+import { type FieldErrors, invalid } from '../errors.ts'
+import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
+import type { ReplayReport } from './services.ts'
+
+const batchSize = 500
+/** Events that one call looks at. */
+const mostLooked = 50_000
+const dayMs = 24 * 3_600_000
+
+/**
+ * Sends what an endpoint never got: a MANUAL attempt for each event that matches the endpoint now and has no attempt to it.
+ * However many ask at once, an event goes once. Events are left out whose attempts may have been purged: nobody knows of
+ * them whether the endpoint got them.
+ */
+export async function recoverMissing(
+  ctx: Context,
+  workspaceId: string,
+  { filter, cursor, add }: { filter: ReplayFilter; cursor: ReplayCursor; add: AddAttempts | null },
+): Promise<ReplayReport> {
+  const { endpoint_id, event_types, limit } = filter
+  const problems = problemsOf(filter)
+  if (problems !== null) throw invalid(problems)
+  const configuration = await ctx.configuration.fresh(workspaceId)
+  const endpoint = configuration?.endpoints.get(endpoint_id ?? '')
+  if (endpoint === undefined) throw invalid({ endpoint_id: 'endpoint not found' })
+  if (!endpoint.enabled && add !== null) throw invalid({ endpoint_id: 'the endpoint is disabled' })
+  const isWanted = (type: string): boolean =>
+    (event_types === null || event_types.includes(type)) && endpoint.events.some((pattern) => matches(pattern, type))
+
+  const created_at = knownRange(ctx, filter.created_at === null ? {} : timeRange(filter.created_at))
+  let matched = 0
+  let created = 0
+  let after = cursor.start
+  for (let looked = 0; matched < limit && looked < mostLooked; looked += batchSize) {
+    // No more than may be taken: so all of a step is taken, and the next one goes on behind it.
+    const step = Math.min(batchSize, limit - matched)
+    const query = { endpoint_id: endpoint.id, created_at, after, limit: step }
+    const { events, next } = await ctx.storage.attempts.missing(workspaceId, query)
+    const wanted = events.filter(({ event_type }) => isWanted(event_type))
+    matched += wanted.length
+    if (add !== null && wanted.length > 0) {
+      const now = ctx.clock.now()
+      const attempts = wanted.map(({ id }) => manual(id, endpoint.id, now, ctx.newId))
+      created += await add(attempts, { first: true })
+    }
+    if (next === null) return { matched, created, next: null }
+    after = next
+  }
+  return { matched, created, next: after }
+}
+
+function problemsOf({ endpoint_id, status, attempted_at }: ReplayFilter): FieldErrors | null {
+  const problems: FieldErrors = {
+    ...(endpoint_id === null && { endpoint_id: 'required with missing' }),
+    ...(status !== null && { status: 'cannot be given with missing' }),
+    ...(attempted_at !== null && { attempted_at: 'cannot be given with missing' }),
+  }
+  return Object.keys(problems).length === 0 ? null : problems
+}
+
+/** The part of a range whose attempts are still there. */
+function knownRange(ctx: Context, range: TimeRange): TimeRange {
+  const { attemptsDays } = ctx.settings.retention
+  if (attemptsDays === undefined) return range
+  const oldest = ctx.clock.now() - attemptsDays * dayMs
+  return { ...range, gte: Math.max(range.gte ?? oldest, oldest) }
+}

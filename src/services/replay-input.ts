@@ -1,0 +1,50 @@
+import * as v from 'valibot'
+
+import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { TimeRange } from '../contracts/storage/list.ts'
+import { timeOfId } from '../core/id.ts'
+import { flag, integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
+import { idPattern } from '../schema/shared.ts'
+
+const mostDeliveries = 10_000
+/** Between the two ids of a cursor, in which it cannot occur: where to go on, and where the replay ends. */
+export const cursorSeparator = '.'
+
+export const replayMoment = integer()
+const bound = orNull(replayMoment)
+export const replayBounds = object({ gt: bound, gte: bound, lt: bound, lte: bound })
+const range = orNull(v.lazy((input) => (typeof input === 'number' ? replayMoment : replayBounds)))
+
+export const replayInput = object({
+  event_types: orNull(list(text({ min: 1, max: 255 }), { min: 1 })),
+  endpoint_id: orNull(text({ min: 1 })),
+  created_at: range,
+  attempted_at: range,
+  status: orNull(oneOf(['FAILED', 'CANCELED'])),
+  missing: withDefault(flag(), false),
+  after: orNull(text({ min: 1, max: 129, rule: (cursor) => (cursorOf(cursor) === null ? 'invalid cursor' : null) })),
+  limit: withDefault(integer({ min: 1, max: mostDeliveries }), mostDeliveries),
+})
+export type ReplayFilter = v.InferOutput<typeof replayInput>
+
+/** Where a replay goes on: strictly beyond `start`. What was made from `end` on is none of the replay's. */
+export interface ReplayCursor {
+  readonly start: string | null
+  readonly end: string
+}
+
+/** Adds attempts to a workspace with their jobs, and answers how many were added. */
+export type AddAttempts = (attempts: readonly NewAttempt[], options?: { first: boolean }) => Promise<number>
+
+export function timeRange(
+  filter: number | { [bound in 'gt' | 'gte' | 'lt' | 'lte']?: number | null | undefined },
+): TimeRange {
+  if (typeof filter === 'number') return { eq: filter }
+  return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null))
+}
+
+/** A cursor as a report told it; null for what is none. */
+export function cursorOf(cursor: string): ReplayCursor | null {
+  const [start = '', end = '', ...more] = cursor.split(cursorSeparator)
+  return more.length === 0 && idPattern.test(start) && timeOfId(end) !== null ? { start, end } : null
+}
