@@ -1,5 +1,6 @@
 import { countNames } from '../../src/core/counts.ts'
-import { fold, notesIn, type Sum, typeNamer } from '../../src/core/notes.ts'
+import { typeNamer } from '../../src/core/counted-types.ts'
+import { fold, notesIn, type Sum } from '../../src/core/notes.ts'
 import { causeColumns } from './causes.ts'
 import { json } from '../sql/values.ts'
 import { type Database } from './database.ts'

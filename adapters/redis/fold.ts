@@ -1,4 +1,5 @@
-import { fold, type Folded, type Note, notesIn, typeNamer } from '../../src/core/notes.ts'
+import { typeNamer } from '../../src/core/counted-types.ts'
+import { fold, type Folded, type Note, notesIn } from '../../src/core/notes.ts'
 import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 

@@ -4,10 +4,6 @@ import type { Counts, Streak } from '../contracts/storage/statistics.ts'
 import { addCode, codeOf, isCanceled, isExhausted, isSuccess, noCounts } from './counts.ts'
 import { hourMs, minuteMs, startOf } from './periods.ts'
 
-/** Where further event types of a workspace are counted once it has `mostTypes` of them. */
-export const otherTypes = '*'
-export const mostTypes = 1000
-
 /**
  * What a settlement leaves to be counted. An engine writes notes with the settlements themselves, where none waits for
  * another, and folds them into sums later. `place` is the workspace as the engine knows it, so that a workspace made anew
@@ -56,21 +52,6 @@ export interface Folded {
   readonly hours: readonly Sum[]
   readonly streaks: readonly PlacedStreak[]
   readonly causes: readonly Cause[]
-}
-
-/**
- * Names the type under which an event type of a place is counted. `known`: those that each place has; new ones are added
- * there.
- */
-export function typeNamer(known: Map<string, Set<string>>): (place: string, type: string) => string {
-  return (place, type) => {
-    let types = known.get(place)
-    if (types === undefined) known.set(place, (types = new Set()))
-    if (types.has(type)) return type
-    if (types.size >= mostTypes) return otherTypes
-    types.add(type)
-    return type
-  }
 }
 
 /** `typeOf` answers the type under which an event type of a place is counted. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import type { Cancellation } from '../core/cancellation.ts'
-import { otherTypes } from '../core/notes.ts'
+import { otherTypes } from '../core/counted-types.ts'
 import { type Ended, settle } from '../core/settle.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { isOperational } from './is-operational.ts'

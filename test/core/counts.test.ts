@@ -11,7 +11,8 @@ import {
   noCounts,
   percentile,
 } from '../../src/core/counts.ts'
-import { fold, mostTypes, notesIn, typeNamer } from '../../src/core/notes.ts'
+import { mostTypes, typeNamer } from '../../src/core/counted-types.ts'
+import { fold, notesIn } from '../../src/core/notes.ts'
 
 const ending = (status: 'SUCCESSFUL' | 'FAILED' | 'CANCELED', exhausted = false, answer?: [number, number]) => ({
   status,

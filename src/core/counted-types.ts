@@ -1,0 +1,18 @@
+/** Where further event types of a workspace are counted once it has `mostTypes` of them. */
+export const otherTypes = '*'
+export const mostTypes = 1000
+
+/**
+ * Names the type under which an event type of a place is counted. `known`: those that each place has; new ones are added
+ * there.
+ */
+export function typeNamer(known: Map<string, Set<string>>): (place: string, type: string) => string {
+  return (place, type) => {
+    let types = known.get(place)
+    if (types === undefined) known.set(place, (types = new Set()))
+    if (types.has(type)) return type
+    if (types.size >= mostTypes) return otherTypes
+    types.add(type)
+    return type
+  }
+}
