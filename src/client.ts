@@ -7,7 +7,7 @@ import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
 import { JsonText } from './schema/json-text.ts'
-import type { ServiceFunctions } from './surface.ts'
+import type { ServiceFunctions } from './surface/functions.ts'
 
 // The service functions of an instance elsewhere, asked through its administrative API.
 

@@ -3,8 +3,8 @@ import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import type { Event, StoredEvent } from './schema/event.ts'
-import type { Created, Services } from './services/services.ts'
-import type { ServiceFunctions } from './surface.ts'
+import type { Created, Services } from './services/use-cases.ts'
+import type { ServiceFunctions } from './surface/functions.ts'
 
 /** Wraps each function, to refuse calls for instance. */
 export type Guard = <Args extends readonly unknown[], Answer>(

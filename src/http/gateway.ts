@@ -14,7 +14,7 @@ import type { Source } from '../schema/source.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
-import type { Handler } from './handler.ts'
+import type { Handler } from '../surface/handler.ts'
 import { takeIn } from './intake.ts'
 import { errorResponse, internalError, json } from './respond.ts'
 

@@ -2,7 +2,7 @@ import { type Call as Function, functionOf, optionName } from '../operations/fun
 import type { Method, Operation, OperationName } from '../operations/operation.ts'
 import { operations } from '../operations/table.ts'
 import { listParameters } from '../schema/page.ts'
-import type { Services } from '../services/services.ts'
+import type { Services } from '../services/use-cases.ts'
 import { version } from '../version.ts'
 import { answerOf } from './answers.ts'
 import { readInput } from './inputs.ts'

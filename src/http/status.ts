@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Measures } from '../services/measures.ts'
-import type { Services } from '../services/services.ts'
-import type { Handler } from './handler.ts'
+import type { Services } from '../services/use-cases.ts'
+import type { Handler } from '../surface/handler.ts'
 import { errorResponse, json } from './respond.ts'
 
 /**

@@ -10,10 +10,10 @@ import type { Attempt } from '../schema/attempt.ts'
 import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Asked, listPage } from './listing.ts'
-import type { AttemptService } from './services.ts'
+import type { AttemptUseCases } from './use-cases.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 
-export function attemptService(ctx: Context): AttemptService {
+export function attemptService(ctx: Context): AttemptUseCases {
   const { compatible } = ctx.settings
   return {
     async list(workspace, query = {}) {

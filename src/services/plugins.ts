@@ -4,12 +4,12 @@ import { sameJson } from '../core/same-json.ts'
 import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
 import { check, parse } from '../schema/parse.ts'
-import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
+import { type Plugin, pluginInput } from '../schema/plugin.ts'
 import { type Described, resourceService } from './resources.ts'
 import { holdsSealed } from './secrets/row-secrets.ts'
-import type { PluginListInput, ResourceService } from './services.ts'
+import type { PluginUseCases } from './use-cases.ts'
 
-export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
+export function pluginService(ctx: Context): PluginUseCases {
   async function describe(input: unknown, existing: Plugin | null, workspaceId: string): Promise<Described<Plugin>> {
     const { id, created_at: _created, updated_at: _updated, ...fields } = parse(pluginInput, input)
     const kind = ctx.plugins.get(fields.name)

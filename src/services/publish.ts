@@ -4,12 +4,12 @@ import { eventInput, type EventInput } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'
-import type { EventService } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { writableWorkspace } from './resolve-workspace.ts'
 
 /** Publishes an event that the host or an API client made. */
-export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create'> {
+export function publishService(ctx: Context, ingest: Ingest): Pick<EventUseCases, 'create'> {
   const workspaces = singleFlight((idOrName) => writableWorkspace(ctx, idOrName))
 
   return {

@@ -6,7 +6,7 @@ import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
-import type { ResourceService } from './services.ts'
+import type { ResourceUseCases } from './use-cases.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { refusalOf } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
@@ -38,7 +38,7 @@ export interface ResourceKind<Row extends Resource> {
 export function resourceService<Row extends Resource, Input, Query extends ListInput>(
   ctx: Context,
   { noun, collection, parameters, describe, insert }: ResourceKind<Row>,
-): ResourceService<Row, Input, Query> {
+): ResourceUseCases<Row, Input, Query> {
   // Creates that come side by side ask once.
   const writable = singleFlight((workspace) => writableWorkspace(ctx, workspace))
   const { secrets } = ctx

@@ -5,11 +5,11 @@ import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './ingest.ts'
-import type { EventService } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 
 /** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
-export function retryService(ctx: Context): Pick<EventService, 'retry'> {
+export function retryService(ctx: Context): Pick<EventUseCases, 'retry'> {
   return {
     async retry(workspace, id, endpointId) {
       const { id: workspaceId } = await resolveWorkspace(ctx, workspace)

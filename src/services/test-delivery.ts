@@ -16,7 +16,7 @@ import { idPattern } from '../schema/shared.ts'
 import { attemptService } from './attempts.ts'
 import type { Deliver, Loaded } from './deliver.ts'
 import type { Ingest } from './ingest.ts'
-import type { EndpointService } from './services.ts'
+import type { EndpointUseCases } from './use-cases.ts'
 import { resolveWorkspace } from './resolve-workspace.ts'
 
 const sample = { message: 'A test delivery from Posthorn.' }
@@ -33,7 +33,7 @@ const graceMs = 10_000
  * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
  * So does a call that found no connection: a worker then makes the delivery.
  */
-export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointService, 'test'> {
+export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointUseCases, 'test'> {
   const shares = tenantShares(ctx.settings.deliver.concurrency)
 
   return {

@@ -3,7 +3,7 @@ import { makePosthorn } from '../posthorn.ts'
 import type { Options } from '../options.ts'
 import type { CatalogueEvent, EventCatalogue } from '../schema/catalogue.ts'
 import type { EventInput } from '../schema/event.ts'
-import type { Posthorn } from '../surface.ts'
+import type { Posthorn } from '../surface/posthorn.ts'
 import { duration, type FakeClock, fakeClock } from './fake-clock.ts'
 import { type RecordedDelivery, type ScriptedReceiver, scriptedReceivers } from './receiver.ts'
 

@@ -1,4 +1,5 @@
-import type { Needs, Worker } from './worker.ts'
+import type { Worker } from '../surface/worker.ts'
+import type { Needs } from './worker.ts'
 
 /** The worker, loaded at the first call. A process that only receives and publishes never loads the code of the worker. */
 export function workerOnDemand(needs: Needs): Worker {

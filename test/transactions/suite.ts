@@ -4,7 +4,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, t
 import { clientOf, type PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
-import type { BoundPosthorn, Posthorn } from '../../src/surface.ts'
+import type { BoundPosthorn, Posthorn } from '../../src/surface/posthorn.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 /** How a host holds transactions open. What it gives to `using` is given here. */

@@ -12,7 +12,7 @@ import type { EndpointSecret } from '../../schema/secrets.ts'
 import { idPattern } from '../../schema/shared.ts'
 import { completeConfig } from '../plugins.ts'
 import { resolveWorkspace } from '../resolve-workspace.ts'
-import type { EndpointService } from '../services.ts'
+import type { EndpointService } from '../../surface/endpoints.ts'
 
 const mostAlive = 5
 

@@ -79,8 +79,6 @@ export type {
   RetentionOptions,
   SecretsOptions,
 } from './options.ts'
-export type { BoundPosthorn, Posthorn, PublicEvents, ServiceFunctions } from './surface.ts'
-export type { Handler } from './http/handler.ts'
 export type {
   Attempt,
   AttemptErrorCode,
@@ -103,22 +101,17 @@ export type { EndpointSecret, ResealReport, SecretsStatus, ShownAs } from './sch
 export type { Source, SourceInput } from './schema/source.ts'
 export type { ComponentHealth, HealthReport, StatusReport } from './schema/status.ts'
 export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/workspace.ts'
-export type {
-  AttemptListInput,
-  AttemptService,
-  ConfigService,
-  EndpointService,
-  EventListInput,
-  Explanation,
-  NamedListInput,
-  OwnedListInput,
-  PageOf,
-  PluginListInput,
-  ReplayInput,
-  ReplayReport,
-  ResourceService,
-  SecretsService,
-  WorkspaceService,
-} from './services/services.ts'
-export type { TickReport } from './worker/passes.ts'
-export type { Worker } from './worker/worker.ts'
+export type { AttemptListInput, AttemptService } from './surface/attempts.ts'
+export type { ConfigService } from './surface/config.ts'
+export type { EndpointService, TestInput } from './surface/endpoints.ts'
+export type { EventListInput, Explanation, PublicEvents, ReplayInput, ReplayReport } from './surface/events.ts'
+export type { ServiceFunctions } from './surface/functions.ts'
+export type { Handler } from './surface/handler.ts'
+export type { CursorQuery, Listed, NamedListInput, OffsetQuery, OwnedListInput, PageOf } from './surface/lists.ts'
+export type { PluginListInput, PluginService } from './surface/plugins.ts'
+export type { BoundPosthorn, Posthorn } from './surface/posthorn.ts'
+export type { ResourceService } from './surface/resource.ts'
+export type { SecretsService } from './surface/secrets.ts'
+export type { SourceService } from './surface/sources.ts'
+export type { TickReport, Worker } from './surface/worker.ts'
+export type { WorkspaceService } from './surface/workspaces.ts'

@@ -1,0 +1,43 @@
+import type { SignalListener, SignalName } from '../contracts/observer.ts'
+import type { EventInput } from '../schema/event.ts'
+import type { HealthReport, StatusReport } from '../schema/status.ts'
+import type { ServiceFunctions } from './functions.ts'
+import type { Handler } from './handler.ts'
+import type { SecretsService } from './secrets.ts'
+import type { Worker } from './worker.ts'
+
+/** The service functions inside the host's open transaction. */
+export interface BoundPosthorn<Input = EventInput> extends ServiceFunctions<Input> {
+  /** To be called after the host's commit: hands jobs to a queue of another engine at once. Without it the next sweep does. */
+  committed(): Promise<void>
+}
+
+/** An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. */
+export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, Worker {
+  /** The administrative API. It declares no authentication: protect the mount, or pass `admin.authorize`. */
+  readonly admin: Handler
+  /** Where inbound requests become events. */
+  readonly gateway: Handler
+  /**
+   * The status report on any path; where the path ends in `/live`, that this process turns; in `/ready` or `/health` the
+   * health; in `/metrics` Prometheus metrics.
+   */
+  readonly statusHandler: Handler
+  /** Seals what is stored with the key that seals now, and counts values by key. */
+  readonly secrets: SecretsService
+  /** The report of this instance: memory, counters of this process since its start, and the queue. */
+  status(): Promise<StatusReport>
+  /** Whether storage and queue answer and take writes, within 4 s; a fault is told within 5 s. */
+  health(): Promise<HealthReport>
+  /**
+   * Tells what happens in this process, after it was stored. Answers how to stop listening.
+   * @example posthorn.on('exhausted', ({ attempt }) => console.warn('given up', attempt.endpoint_id))
+   */
+  on<Name extends SignalName>(name: Name, listener: SignalListener<Name>): () => void
+  /**
+   * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
+   * `wake: false` sends no notification; polling then finds the job.
+   * @throws PosthornError transaction_required where the storage cannot join a transaction
+   */
+  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn<Input>
+}
