@@ -90,8 +90,15 @@ export type {
 } from './schema/attempt.ts'
 export type { ConfigDocument, SyncCounts, SyncReport } from './schema/config.ts'
 export type { Endpoint, EndpointInput } from './schema/endpoint.ts'
-export type { Event, EventInput, StoredEvent } from './schema/event.ts'
-export type { CatalogueEvent, EventCatalogue, EventSchema, SchemaIssue, SchemaResult } from './schema/catalogue.ts'
+export type { Event, StoredEvent } from './schema/event.ts'
+export type {
+  CatalogueEvent,
+  EventCatalogue,
+  EventInput,
+  EventSchema,
+  SchemaIssue,
+  SchemaResult,
+} from './schema/catalogue.ts'
 export { JsonText } from './schema/json-text.ts'
 export type { CursorPage, ListInput, OffsetPage, TimeFilter } from './schema/page.ts'
 export type { Plugin, PluginInput } from './schema/plugin.ts'
@@ -104,7 +111,7 @@ export type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from './schema/w
 export type { AttemptListInput, AttemptService } from './surface/attempts.ts'
 export type { ConfigService } from './surface/config.ts'
 export type { EndpointService, TestInput } from './surface/endpoints.ts'
-export type { EventListInput, Explanation, PublicEvents, ReplayInput, ReplayReport } from './surface/events.ts'
+export type { EventListInput, Explanation, EventService, ReplayInput, ReplayReport } from './surface/events.ts'
 export type { ServiceFunctions } from './surface/functions.ts'
 export type { Handler } from './surface/handler.ts'
 export type { CursorQuery, Listed, NamedListInput, OffsetQuery, OwnedListInput, PageOf } from './surface/lists.ts'

@@ -143,7 +143,11 @@ export interface BreakerOptions {
   readonly minimum?: number
 }
 
-export interface Options<Events extends EventCatalogue = EventCatalogue> {
+/** The options of `createPosthorn`. */
+export interface Options<
+  Events extends EventCatalogue = EventCatalogue,
+  Kinds extends readonly PluginKind[] = readonly PluginKind[],
+> {
   /** Where everything is kept. Default: memory. */
   readonly storage?: Storage
   /** Default: the storage's own. */
@@ -179,7 +183,7 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */
   readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
-  readonly plugins?: readonly PluginKind[]
+  readonly plugins?: Kinds
   /** Refuses a handle given to `using` that is outside a transaction. Default true. */
   readonly requireTransaction?: boolean
   /**

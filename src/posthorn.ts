@@ -3,6 +3,7 @@ import type { Context, Counters } from './context.ts'
 import type { Clock } from './contracts/clock.ts'
 import type { Logger } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
+import type { PluginKind, PluginsOf } from './contracts/plugin.ts'
 import type { Job } from './contracts/queue.ts'
 import type { BoundStorage, Storage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
@@ -15,7 +16,8 @@ import { statusHandler } from './http/status.ts'
 import { operations } from './operations/table.ts'
 import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
-import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
+import type { EventCatalogue, EventsOf } from './schema/catalogue.ts'
+import type { PluginInput } from './schema/plugin.ts'
 import { background } from './runtime/background.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
@@ -37,10 +39,12 @@ const operationNames = Object.keys(operations)
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
   platform: Platform,
-): <const Events extends EventCatalogue = EventCatalogue>(
-  options?: Options<Events>,
-) => Posthorn<CatalogueEvent<Events>> {
-  return (options = {}) => assemble(platform, options)
+): <const Events extends EventCatalogue = EventCatalogue, const Kinds extends readonly PluginKind[] = readonly []>(
+  options?: Options<Events, Kinds>,
+) => Posthorn<EventsOf<Events>, PluginInput<PluginsOf<Kinds>>> {
+  return <Events extends EventCatalogue, Kinds extends readonly PluginKind[]>(options: Options<Events, Kinds> = {}) =>
+    // The catalogue and the kinds narrow types alone.
+    assemble(platform, options) as object as Posthorn<EventsOf<Events>, PluginInput<PluginsOf<Kinds>>>
 }
 
 function assemble(platform: Platform, options: Options): Posthorn {

@@ -1,35 +1,67 @@
-import type { EventInput } from './event.ts'
-import type { JsonText } from './json-text.ts'
+import type { Event, EventInputOf } from './event.ts'
 
 /** A schema of any library that follows Standard Schema (https://standardschema.dev, version 1): valibot, zod, arktype and others. */
 export interface EventSchema<Input = unknown> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>
-    readonly types?: { readonly input: Input; readonly output: unknown } | undefined
-    /** Standard JSON Schema, where the library has it. */
-    readonly jsonSchema?: { readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown> }
-  }
+  /** The schema, as Standard Schema has it. */
+  readonly '~standard': EventSchemaProps<Input>
 }
 
-export type SchemaResult = { readonly issues?: readonly SchemaIssue[] | undefined }
+/** What a schema of an event's data says of itself and does, as Standard Schema has it. */
+export interface EventSchemaProps<Input> {
+  /** The version of Standard Schema. */
+  readonly version: 1
+  /** The library of the schema. */
+  readonly vendor: string
+  /** Judges a value. */
+  readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>
+  /** What goes in, for types alone. */
+  readonly types?: { readonly input: Input; readonly output: unknown } | undefined
+  /** Standard JSON Schema, where the library has it. */
+  readonly jsonSchema?: { readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown> }
+}
+
+/** What a schema answers. */
+export type SchemaResult = {
+  /** Why the value was refused; missing where it was taken. */
+  readonly issues?: readonly SchemaIssue[] | undefined
+}
+
+/** Why a value was refused. */
 export interface SchemaIssue {
+  /** The reason. */
   readonly message: string
+  /** Where, from the outside in. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
 /** Event types and the schemas of their `data`. Data is checked as it is and sent as it is: what a schema transforms is not kept. */
 export type EventCatalogue = Readonly<Record<string, EventSchema>>
 
-type DataOf<Schema> = Schema extends EventSchema<infer Input> ? Input : never
+/** Events of any type with any data: what a host without a catalogue has. */
+export type AnyEvents = Readonly<Record<string, unknown>>
 
-/** What may be published: any event, or those of the catalogue where there is one. */
-export type CatalogueEvent<Events extends EventCatalogue> = string extends keyof Events
-  ? EventInput
-  : {
-      [Name in keyof Events & string]: Omit<EventInput, 'event_type' | 'data'> & {
-        readonly event_type: Name
-        readonly data: DataOf<Events[Name]> | JsonText
-      }
-    }[keyof Events & string]
+/** The data of each event type, by type: what the schemas of a catalogue take. */
+export type EventsOf<Catalogue extends EventCatalogue> = string extends keyof Catalogue
+  ? AnyEvents
+  : { readonly [Type in keyof Catalogue & string]: Catalogue[Type] extends EventSchema<infer Data> ? Data : never }
+
+/**
+ * What may be published: any event, or those of the catalogue where there is one. A host may write the catalogue by hand:
+ * `EventInput<{ 'invoice.paid': Invoice }>`.
+ */
+export type EventInput<Catalogue extends object = AnyEvents> = {
+  [Type in keyof Catalogue & string]: EventInputOf<Type, DataOf<Catalogue[Type]>>
+}[keyof Catalogue & string]
+
+type DataOf<Data> = unknown extends Data ? object : Data
+
+/**
+ * What is read: any event, or those of the catalogue where there is one. Without `strictEvents` events of other types may
+ * have come through the admin API and the gateway.
+ */
+export type CatalogueEvent<Catalogue extends object = AnyEvents> = {
+  [Type in keyof Catalogue & string]: Event<Catalogue[Type], Type>
+}[keyof Catalogue & string]
+
+/** What an endpoint may ask for: a type of the catalogue or a pattern with an asterisk; any text without a catalogue. */
+export type EventPattern<Catalogue extends object = AnyEvents> = (keyof Catalogue & string) | `${string}*${string}`

@@ -1,6 +1,6 @@
 import { invalid } from '../errors.ts'
 import type { EventCatalogue } from '../schema/catalogue.ts'
-import { reasonsAt } from '../schema/parse.ts'
+import { refusalAt } from '../schema/parse.ts'
 
 /** The event types that the host declares. */
 export interface Catalogue {
@@ -23,11 +23,7 @@ export function catalogue(schemas: EventCatalogue, { strict }: { readonly strict
       }
       const { issues } = await schema['~standard'].validate(JSON.parse(data))
       if (issues === undefined) return
-      const placed = issues.map(({ message, path = [] }) => ({
-        message,
-        path: ['data', ...path].map((step) => (typeof step === 'object' ? step.key : step)),
-      }))
-      throw reasonsAt(placed)
+      throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
     },
   }
 }

@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
-import { eventInput, type EventInput } from '../schema/event.ts'
+import type { EventInput } from '../schema/catalogue.ts'
+import { eventInput } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Ingest } from './ingest.ts'

@@ -1,6 +1,7 @@
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import type { EventInput, StoredEvent } from '../schema/event.ts'
+import type { EventInput } from '../schema/catalogue.ts'
+import type { StoredEvent } from '../schema/event.ts'
 import type { ListInput } from '../schema/page.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
@@ -9,7 +10,7 @@ import type { EnsureWorkspaceInput, Workspace } from '../schema/workspace.ts'
 import type { AttemptListInput, AttemptService } from '../surface/attempts.ts'
 import type { ConfigService } from '../surface/config.ts'
 import type { EndpointService } from '../surface/endpoints.ts'
-import type { EventListInput, PublicEvents } from '../surface/events.ts'
+import type { EventListInput, EventService } from '../surface/events.ts'
 import type { NamedListInput, OwnedListInput, PageOf } from '../surface/lists.ts'
 import type { PluginListInput, PluginService } from '../surface/plugins.ts'
 import type { ResourceService } from '../surface/resource.ts'
@@ -51,7 +52,7 @@ export interface WorkspaceUseCases extends Omit<WorkspaceService, 'list' | 'each
 
 /** The functions of events, with `data` as text; the public functions parse it. */
 export interface EventUseCases
-  extends Omit<PublicEvents, 'list' | 'each' | 'get' | 'raw' | 'create'>, Listing<StoredEvent, EventListInput> {
+  extends Omit<EventService, 'list' | 'each' | 'get' | 'raw' | 'create'>, Listing<StoredEvent, EventListInput> {
   get(workspace: string, id: string): Promise<StoredEvent>
   /** `created` is false when the `unique_id` was seen before: then `row` is the stored event. */
   create(workspace: string, input: EventInput): Promise<Created<StoredEvent>>

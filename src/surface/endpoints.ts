@@ -13,7 +13,7 @@ export interface TestInput {
   readonly data?: unknown
 }
 
-/** Endpoints: where deliveries go. `workspace` is an id or a name. */
+/** Endpoints: where deliveries go. `workspace` is an id or a name. `Input` is what may be written. */
 export interface EndpointService<Input = EndpointInput> extends ResourceService<Endpoint, Input, OwnedListInput> {
   /**
    * Makes one sample delivery now, and answers its attempt after the attempt ended. A failed attempt is not retried.

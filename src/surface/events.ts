@@ -1,5 +1,5 @@
 import type { Attempt } from '../schema/attempt.ts'
-import type { Event, EventInput } from '../schema/event.ts'
+import type { CatalogueEvent, EventInput } from '../schema/catalogue.ts'
 import type { ListInput, TimeFilter } from '../schema/page.ts'
 import type { Listed } from './lists.ts'
 
@@ -56,10 +56,10 @@ export interface Explanation {
 }
 
 /**
- * Events: what happened, and what is delivered. `workspace` is an id or a name. `Input` is what may be published, `Row` what
- * is read, with the parsed value in `data`.
+ * Events: what happened, and what is delivered. `workspace` is an id or a name. `data` is the parsed value. `Input` is what
+ * may be published, `Row` what is read.
  */
-export interface PublicEvents<Input = EventInput, Row = Event> extends Listed<Row, EventListInput> {
+export interface EventService<Input = EventInput, Row = CatalogueEvent> extends Listed<Row, EventListInput> {
   /** Reads one event. @throws PosthornError not_found, unknown_workspace */
   get(workspace: string, id: string): Promise<Row>
   /** The text of the event's `data`, byte for byte as received. @throws PosthornError not_found, unknown_workspace */

@@ -1,24 +1,29 @@
-import type { EventInput } from '../schema/event.ts'
+import type { AnyEvents, CatalogueEvent, EventInput } from '../schema/catalogue.ts'
+import type { PluginInput } from '../schema/plugin.ts'
+import type { EndpointInput } from '../schema/endpoint.ts'
 import type { AttemptService } from './attempts.ts'
 import type { ConfigService } from './config.ts'
 import type { EndpointService } from './endpoints.ts'
-import type { PublicEvents } from './events.ts'
+import type { EventService } from './events.ts'
 import type { PluginService } from './plugins.ts'
 import type { SourceService } from './sources.ts'
 import type { WorkspaceService } from './workspaces.ts'
 
-/** The service functions: what the admin API does, without HTTP. They throw `PosthornError`. */
-export interface ServiceFunctions<Input = EventInput> {
+/**
+ * The service functions: what the admin API does, without HTTP. They throw `PosthornError`. `Catalogue` is the data of each
+ * event type, `Plugins` what may be written of plugins.
+ */
+export interface ServiceFunctions<Catalogue extends object = AnyEvents, Plugins = PluginInput> {
   /** Namespaces of everything else. */
   readonly workspaces: WorkspaceService
   /** Where deliveries go. */
-  readonly endpoints: EndpointService
+  readonly endpoints: EndpointService<EndpointInput<Catalogue>>
   /** Where inbound requests become events. */
   readonly sources: SourceService
   /** Components of endpoints and sources. */
-  readonly plugins: PluginService
+  readonly plugins: PluginService<Plugins>
   /** What happened, and what is delivered. */
-  readonly events: PublicEvents<Input>
+  readonly events: EventService<EventInput<Catalogue>, CatalogueEvent<Catalogue>>
   /** Tries to deliver an event to an endpoint. */
   readonly attempts: AttemptService
   /** The configuration of a workspace as one document. */

@@ -10,5 +10,5 @@ export interface PluginListInput extends OwnedListInput {
   readonly source_id?: string
 }
 
-/** Plugins: components of endpoints and sources. `workspace` is an id or a name. */
-export interface PluginService extends ResourceService<Plugin, PluginInput, PluginListInput> {}
+/** Plugins: components of endpoints and sources. `workspace` is an id or a name. `Input` is what may be written. */
+export interface PluginService<Input = PluginInput> extends ResourceService<Plugin, Input, PluginListInput> {}

@@ -1,5 +1,6 @@
 import type { SignalListener, SignalName } from '../contracts/observer.ts'
-import type { EventInput } from '../schema/event.ts'
+import type { AnyEvents } from '../schema/catalogue.ts'
+import type { PluginInput } from '../schema/plugin.ts'
 import type { HealthReport, StatusReport } from '../schema/status.ts'
 import type { ServiceFunctions } from './functions.ts'
 import type { Handler } from './handler.ts'
@@ -7,13 +8,20 @@ import type { SecretsService } from './secrets.ts'
 import type { Worker } from './worker.ts'
 
 /** The service functions inside the host's open transaction. */
-export interface BoundPosthorn<Input = EventInput> extends ServiceFunctions<Input> {
+export interface BoundPosthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput> extends ServiceFunctions<
+  Catalogue,
+  Plugins
+> {
   /** To be called after the host's commit: hands jobs to a queue of another engine at once. Without it the next sweep does. */
   committed(): Promise<void>
 }
 
-/** An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. */
-export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, Worker {
+/**
+ * An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. `Catalogue` is
+ * the data of each event type, `Plugins` what may be written of plugins.
+ */
+export interface Posthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput>
+  extends ServiceFunctions<Catalogue, Plugins>, Worker {
   /** The administrative API. It declares no authentication: protect the mount, or pass `admin.authorize`. */
   readonly admin: Handler
   /** Where inbound requests become events. */
@@ -33,11 +41,11 @@ export interface Posthorn<Input = EventInput> extends ServiceFunctions<Input>, W
    * Tells what happens in this process, after it was stored. Answers how to stop listening.
    * @example posthorn.on('exhausted', ({ attempt }) => console.warn('given up', attempt.endpoint_id))
    */
-  on<Name extends SignalName>(name: Name, listener: SignalListener<Name>): () => void
+  on<Name extends SignalName>(name: Name, listener: SignalListener<Name, Catalogue>): () => void
   /**
    * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
    * `wake: false` sends no notification; polling then finds the job.
    * @throws PosthornError transaction_required where the storage cannot join a transaction
    */
-  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn<Input>
+  using(tx: unknown, options?: { wake?: boolean }): BoundPosthorn<Catalogue, Plugins>
 }
