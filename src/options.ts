@@ -11,7 +11,7 @@ import type { PluginKind } from './contracts/plugin.ts'
 import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
-import type { EventCatalogue } from './schema/catalogue.ts'
+import type { AnyEvents, EventCatalogue, EventSchema } from './schema/catalogue.ts'
 import { urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
 import { check } from './schema/parse.ts'
@@ -32,11 +32,13 @@ export type Authorize = (
   },
 ) => boolean | Response | Promise<boolean | Response>
 
+/** The administrative API. */
 export interface AdminOptions {
   /** The path prefix the handler is mounted under. Default ''. */
   readonly basePath?: string
   /** Default 16 MiB. */
   readonly maxBodyBytes?: number
+  /** Judges each request before it does anything. Default: every request may go on. */
   readonly authorize?: Authorize
   /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
   readonly allowedOrigins?: readonly string[]
@@ -61,6 +63,7 @@ export interface OpenApiOptions {
   readonly info?: Readonly<Record<string, unknown>>
 }
 
+/** Where inbound requests become events. */
 export interface GatewayOptions {
   /** The path prefix the handler is mounted under. Default ''. */
   readonly basePath?: string
@@ -75,6 +78,7 @@ export interface GatewayOptions {
   readonly bodyTimeoutMs?: number
 }
 
+/** How deliveries are sent. */
 export interface DeliverOptions {
   /** Requests in flight in this process. Default 256. */
   readonly concurrency?: number
@@ -118,6 +122,7 @@ export interface LimitOptions {
   readonly plugins?: number
 }
 
+/** What is removed when it is old. */
 export interface RetentionOptions {
   /** Events older than this many days are removed with their attempts, unless one is open. Default: kept. */
   readonly eventsDays?: number
@@ -145,7 +150,7 @@ export interface BreakerOptions {
 
 /** The options of `createPosthorn`. */
 export interface Options<
-  Events extends EventCatalogue = EventCatalogue,
+  Events extends AnyEvents = AnyEvents,
   Kinds extends readonly PluginKind[] = readonly PluginKind[],
 > {
   /** Where everything is kept. Default: memory. */
@@ -164,8 +169,11 @@ export interface Options<
   readonly logger?: Logger
   /** Follows events from publishing to their attempts, such as `openTelemetry()` of `posthorn/otel`. Default: none. */
   readonly telemetry?: Telemetry
+  /** The administrative API. */
   readonly admin?: AdminOptions
+  /** Where inbound requests become events. */
   readonly gateway?: GatewayOptions
+  /** How deliveries are sent. */
   readonly deliver?: DeliverOptions
   /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
   readonly limits?: LimitOptions
@@ -179,7 +187,7 @@ export interface Options<
    * The event types of the host, with a Standard Schema of each one's `data`. Then `events.create` takes these alone, typed,
    * and every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
    */
-  readonly events?: Events
+  readonly events?: { readonly [Type in keyof Events]: EventSchema<Events[Type]> }
   /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */
   readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
@@ -303,7 +311,20 @@ export type Settings = Omit<v.InferOutput<typeof settings>, 'admin' | 'deliver' 
 
 /** @throws PosthornError `validation` that names every option at fault. */
 export function parseSettings(options: Options): Settings {
-  const { storage, queue, inbox, limiter, clock, http, logger, telemetry, plugins, events = {}, ...plain } = options
+  const {
+    storage,
+    queue,
+    inbox,
+    limiter,
+    clock,
+    http,
+    logger,
+    telemetry,
+    plugins,
+    events: given = {},
+    ...plain
+  } = options
+  const events: EventCatalogue = given
   const unusable = Object.keys(events).find((type) => !check(eventType, type).ok || !isSchema(events[type]))
   if (unusable !== undefined) {
     throw new PosthornError(

@@ -16,7 +16,7 @@ import { statusHandler } from './http/status.ts'
 import { operations } from './operations/table.ts'
 import { type Options, parseSettings } from './options.ts'
 import { registry } from './plugins/registry.ts'
-import type { EventCatalogue, EventsOf } from './schema/catalogue.ts'
+import type { AnyEvents } from './schema/catalogue.ts'
 import type { PluginInput } from './schema/plugin.ts'
 import { background } from './runtime/background.ts'
 import { catalogue } from './services/catalogue.ts'
@@ -39,12 +39,12 @@ const operationNames = Object.keys(operations)
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
   platform: Platform,
-): <const Events extends EventCatalogue = EventCatalogue, const Kinds extends readonly PluginKind[] = readonly []>(
+): <Events extends AnyEvents = AnyEvents, const Kinds extends readonly PluginKind[] = readonly []>(
   options?: Options<Events, Kinds>,
-) => Posthorn<EventsOf<Events>, PluginInput<PluginsOf<Kinds>>> {
-  return <Events extends EventCatalogue, Kinds extends readonly PluginKind[]>(options: Options<Events, Kinds> = {}) =>
+) => Posthorn<Events, PluginInput<PluginsOf<Kinds>>> {
+  return <Events extends AnyEvents, Kinds extends readonly PluginKind[]>(options: Options<Events, Kinds> = {}) =>
     // The catalogue and the kinds narrow types alone.
-    assemble(platform, options) as object as Posthorn<EventsOf<Events>, PluginInput<PluginsOf<Kinds>>>
+    assemble(platform, options as Options) as object as Posthorn<Events, PluginInput<PluginsOf<Kinds>>>
 }
 
 function assemble(platform: Platform, options: Options): Posthorn {

@@ -40,11 +40,6 @@ export type EventCatalogue = Readonly<Record<string, EventSchema>>
 /** Events of any type with any data: what a host without a catalogue has. */
 export type AnyEvents = Readonly<Record<string, unknown>>
 
-/** The data of each event type, by type: what the schemas of a catalogue take. */
-export type EventsOf<Catalogue extends EventCatalogue> = string extends keyof Catalogue
-  ? AnyEvents
-  : { readonly [Type in keyof Catalogue & string]: Catalogue[Type] extends EventSchema<infer Data> ? Data : never }
-
 /**
  * What may be published: any event, or those of the catalogue where there is one. A host may write the catalogue by hand:
  * `EventInput<{ 'invoice.paid': Invoice }>`.

@@ -2,7 +2,7 @@ import { portablePlatform } from '../portable.ts'
 import { makePosthorn } from '../posthorn.ts'
 import type { Options } from '../options.ts'
 import type { PluginKind, PluginsOf } from '../contracts/plugin.ts'
-import type { AnyEvents, EventCatalogue, EventsOf } from '../schema/catalogue.ts'
+import type { AnyEvents } from '../schema/catalogue.ts'
 import type { PluginInput } from '../schema/plugin.ts'
 import type { Posthorn } from '../surface/posthorn.ts'
 import { duration, type FakeClock, fakeClock } from './fake-clock.ts'
@@ -37,7 +37,7 @@ export interface TestPosthorn<Catalogue extends object = AnyEvents, Plugins = Pl
 
 /** The options of `createTestPosthorn`: those of `createPosthorn` without clock and HTTP client. */
 export interface TestPosthornOptions<
-  Events extends EventCatalogue = EventCatalogue,
+  Events extends AnyEvents = AnyEvents,
   Kinds extends readonly PluginKind[] = readonly PluginKind[],
 > extends Omit<Options<Events, Kinds>, 'clock' | 'http'> {
   /** Unix milliseconds; 2026-01-01T00:00:00Z by default. */
@@ -49,9 +49,9 @@ export interface TestPosthornOptions<
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
  */
 export function createTestPosthorn<
-  const Events extends EventCatalogue = EventCatalogue,
+  Events extends AnyEvents = AnyEvents,
   const Kinds extends readonly PluginKind[] = readonly [],
->(options: TestPosthornOptions<Events, Kinds> = {}): TestPosthorn<EventsOf<Events>, PluginInput<PluginsOf<Kinds>>> {
+>(options: TestPosthornOptions<Events, Kinds> = {}): TestPosthorn<Events, PluginInput<PluginsOf<Kinds>>> {
   const { startAt, ...rest } = options
   const clock = fakeClock(startAt)
   const receivers = scriptedReceivers(clock)
