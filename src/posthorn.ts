@@ -44,7 +44,7 @@ export function makePosthorn(
 ) => Posthorn<Events, PluginInput<PluginsOf<Kinds>>> {
   return <Events extends AnyEvents, Kinds extends readonly PluginKind[]>(options: Options<Events, Kinds> = {}) =>
     // The catalogue and the kinds narrow types alone.
-    assemble(platform, options as Options) as object as Posthorn<Events, PluginInput<PluginsOf<Kinds>>>
+    assemble(platform, options) as object as Posthorn<Events, PluginInput<PluginsOf<Kinds>>>
 }
 
 function assemble(platform: Platform, options: Options): Posthorn {

@@ -3,7 +3,7 @@ import type { Change } from '../../src/contracts/storage/configuration.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'
-import { clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
+import { checkHandle, clientOf, isInTransaction, isPool, type PostgresClient, type PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
 import { postgresConfiguration } from './configuration.ts'
 import { type Database, database, number } from './database.ts'
@@ -45,6 +45,7 @@ export function postgres(
   handle: PostgresHandle,
   { schema = 'posthorn', prepare = true, listen }: PostgresOptions = {},
 ): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'>> {
+  checkHandle(handle)
   checkSchema(schema)
   const { listen: own, ...client } = clientOf(handle)
   const listening = listen ?? (prepare ? own : undefined)

@@ -183,7 +183,7 @@ export type PluginsOf<Kinds extends readonly PluginKind[]> = [Kinds[number]] ext
   : string extends Kinds[number]['name']
     ? AnyPlugins
     : BuiltInPlugins & {
-        readonly [Kind in Kinds[number] as Kind['name']]: Kind extends PluginKind<infer _Config, string, infer Given>
+        readonly [Kind in Kinds[number] as Kind['name']]: Kind extends PluginKind<unknown, string, infer Given>
           ? ConfigOf<Given>
           : never
       }

@@ -58,7 +58,7 @@ export interface PluginWithConfig<Name extends string, Config> extends PluginFie
 }
 
 type PluginOf<Name extends string, Config> =
-  Record<never, never> extends Config ? PluginWithDefaults<Name, Config> : PluginWithConfig<Name, Config>
+  Partial<Config> extends Config ? PluginWithDefaults<Name, Config> : PluginWithConfig<Name, Config>
 
 /** What a client may write of a plugin: of each kind, by its name, with the kind's config. */
 export type PluginInput<Kinds extends object = BuiltInPlugins> = string extends keyof Kinds

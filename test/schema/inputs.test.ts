@@ -36,7 +36,7 @@ type Out<Schema extends v.GenericSchema> = Plain<v.InferOutput<Schema>>
 
 /** What the server chooses where a client leaves it out. */
 type Chosen = 'id' | 'created_at' | 'updated_at'
-type ConfigGiven<Kind> = Kind extends PluginKind<infer _Config, string, infer Given> ? Plain<Given> : never
+type ConfigGiven<Kind> = Kind extends PluginKind<unknown, string, infer Given> ? Plain<Given> : never
 
 test('inputs are what the schemas take', () => {
   expectTypeOf<Plain<WorkspaceInput>>().toEqualTypeOf<In<typeof workspaceInput>>()
