@@ -7,12 +7,13 @@ import { notFound } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { idPattern } from '../schema/shared.ts'
-import type { EventService, Explanation } from './services.ts'
+import type { Explanation } from '../surface/events.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 const mostAttempts = 1000
 
 /** Tells for each endpoint of the workspace whether it got an event, and why not. */
-export function explainService(ctx: Context): Pick<EventService, 'explain'> {
+export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
   return {
     async explain(workspaceId, id) {
       const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null

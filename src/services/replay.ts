@@ -6,7 +6,7 @@ import { manual } from '../core/schedule.ts'
 import { integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
-import type { EventService } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 const mostDeliveries = 10_000
 const batchSize = 500
@@ -27,7 +27,7 @@ export const replayInput = object({
 })
 
 /** Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. */
-export function replayService(ctx: Context): Pick<EventService, 'replay'> {
+export function replayService(ctx: Context): Pick<EventUseCases, 'replay'> {
   return {
     async replay(workspaceId, input, { dryRun = false } = {}) {
       const filter = parse(replayInput, input)

@@ -1,0 +1,92 @@
+import type { Attempt } from '../schema/attempt.ts'
+import type { CatalogueEvent, EventInput } from '../schema/catalogue.ts'
+import type { PublishAnswer, Published } from '../schema/event.ts'
+import type { ListInput, TimeFilter } from '../schema/page.ts'
+import type { Listed } from './lists.ts'
+
+/** What the list of events can be asked. Filters that are given must all hold. */
+export interface EventListInput extends ListInput {
+  /** When events were accepted. */
+  readonly ingested_at?: TimeFilter
+  /** Events of exactly this type. */
+  readonly event_type?: string
+  /** The event with this `unique_id`. */
+  readonly unique_id?: string
+}
+
+/** Which failed and canceled deliveries are sent once more. Filters that are given must all hold; `{}` takes all. */
+export interface ReplayInput {
+  /** Types or patterns of events: `invoice.paid`, `invoice.*`. Default: all. */
+  readonly event_types?: readonly string[]
+  /** Deliveries to this endpoint. Default: to all. */
+  readonly endpoint_id?: string
+  /** When events were created. Default: at any time. */
+  readonly created_at?: TimeFilter
+  /** How the deliveries ended. Default: both. */
+  readonly status?: 'FAILED' | 'CANCELED'
+  /** Where an earlier call stopped: its `next`. */
+  readonly after?: string
+  /** The most deliveries that one call looks at, 1 to 10,000. Default 10,000. */
+  readonly limit?: number
+}
+
+/** What a replay did, or would do. */
+export interface ReplayReport {
+  /** Deliveries that match. */
+  readonly matched: number
+  /** Attempts that were made; 0 for a dry run. */
+  readonly created: number
+  /** What goes into `after` of the next call; null when all was looked at. */
+  readonly next: string | null
+}
+
+/** Why an endpoint got an event, or why not. */
+export interface Explanation {
+  /** The endpoint. */
+  readonly endpoint_id: string
+  /** The name of the endpoint. */
+  readonly endpoint_name: string | null
+  /** Whether the event was sent to the endpoint, or will be. */
+  readonly matched: boolean
+  /** One sentence. */
+  readonly reason: string
+  /** The attempts of the event at this endpoint, the oldest first, without headers and bodies. */
+  readonly attempts: readonly Attempt[]
+  /** When the open attempt is next due, unix milliseconds, pauses counted; null when none is open, and while the endpoint is paused. */
+  readonly next_due_at: number | null
+}
+
+/**
+ * Events: what happened, and what is delivered. `workspace` is an id or a name. `data` is the parsed value. `Input` is what
+ * may be published, `Row` what is read.
+ */
+export interface EventService<Input = EventInput, Row = CatalogueEvent> extends Listed<Row, EventListInput> {
+  /** Reads one event. @throws PosthornError not_found, unknown_workspace */
+  get(workspace: string, id: string): Promise<Row>
+  /** The text of the event's `data`, byte for byte as received. @throws PosthornError not_found, unknown_workspace */
+  raw(workspace: string, id: string): Promise<string>
+  /**
+   * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored event.
+   * `created` tells which of both happened. `data` may be a `JsonText`, which is delivered byte for byte.
+   * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), rate_limited, overloaded, unavailable
+   * @example await posthorn.events.create('default', { event_type: 'invoice.paid', data: { id: 'in_1' } })
+   */
+  create(workspace: string, input: Input): Promise<Published<Row>>
+  /**
+   * Publishes up to 500 events together. Answers one entry for each, in order: `{ event, created }`, or `{ error }`, a
+   * `PosthornError` as `create` would throw. An event that is refused refuses no other.
+   * @throws PosthornError validation (no list, or more than 500), unknown_workspace, unavailable
+   * @example const answers = await posthorn.events.createMany('default', [{ event_type: 'invoice.paid', data: { id: 'in_1' } }])
+   */
+  createMany(workspace: string, inputs: readonly Input[]): Promise<readonly PublishAnswer<Row>[]>
+  /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation, unknown_workspace */
+  retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
+  /** Tells for each endpoint of the workspace whether it got the event, and why. @throws PosthornError not_found, unknown_workspace */
+  explain(workspace: string, id: string): Promise<readonly Explanation[]>
+  /**
+   * Sends failed and canceled deliveries once more, the oldest event first. `dryRun` only counts them.
+   * @throws PosthornError validation, unknown_workspace
+   * @example await posthorn.events.replay('default', { endpoint_id: endpoint.id, created_at: { gte: Date.now() - 86_400_000 } })
+   */
+  replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
+}
