@@ -10,6 +10,7 @@ export const entries: Readonly<Record<string, string>> = {
   client: 'src/client.ts',
   verify: 'src/verify.ts',
   otel: 'src/otel.ts',
+  'contracts/index': 'src/contracts/index.ts',
   'testing/index': 'src/testing/index.ts',
   'event-validation/index': 'src/plugins/event-validation/index.ts',
   'function/index': 'src/plugins/function/index.ts',
@@ -47,6 +48,7 @@ export default defineConfig([
     clean: ['!cli/**'],
     treeshake: true,
     dts: true,
+    sourcemap: true,
     esbuildPlugins: [texts],
   },
   {

@@ -6,16 +6,21 @@ import { functionsOf, optionName } from './operations/functions-of.ts'
 import type { Operation } from './operations/operation.ts'
 import { operations } from './operations/table.ts'
 import { withSentences } from './operations/with-sentences.ts'
+import type { AnyEvents } from './schema/catalogue.ts'
 import { JsonText } from './schema/json-text.ts'
-import type { ServiceFunctions } from './surface.ts'
+import type { AnyPlugins, PluginInput } from './schema/plugin.ts'
+import type { ServiceFunctions } from './surface/functions.ts'
 
 // The service functions of an instance elsewhere, asked through its administrative API.
 
 export { type ErrorBody, type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 export { JsonText } from './schema/json-text.ts'
 
-/** The service functions, with the names, types and errors they have in the process of the instance. */
-export type AdminClient = ServiceFunctions
+/**
+ * The service functions, with the names, types and errors they have in the process of the instance. `Catalogue` is the data of
+ * each event type: `AdminClient<{ 'invoice.paid': Invoice }>`.
+ */
+export type AdminClient<Catalogue extends object = AnyEvents> = ServiceFunctions<Catalogue, PluginInput<AnyPlugins>>
 
 export interface AdminClientOptions {
   /** Where the administrative API is mounted: `https://ops.example/webhooks/admin`. */
@@ -31,7 +36,11 @@ export interface AdminClientOptions {
  * would have thrown; `forbidden` also when the host before the API refuses, `unavailable` when nothing answers.
  * `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was lost may have been done.
  */
-export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }: AdminClientOptions): AdminClient {
+export function createAdminClient<Catalogue extends object = AnyEvents>({
+  baseUrl,
+  headers = {},
+  fetch: send = fetch,
+}: AdminClientOptions): AdminClient<Catalogue> {
   const base = baseUrl.replace(/\/+$/, '')
 
   async function ask(method: string, path: string, query: object, body: string | undefined): Promise<Answer> {
@@ -90,7 +99,7 @@ export function createAdminClient({ baseUrl, headers = {}, fetch: send = fetch }
       },
     },
   })
-  return withEach(spoken)
+  return withEach(spoken) as object as AdminClient<Catalogue> // the catalogue narrows types alone
 }
 
 interface Answer {

@@ -46,7 +46,9 @@ export const statusOfCode: Readonly<Record<ErrorCode, number>> = {
 
 /** What the administrative API answers to an error. */
 export interface ErrorBody {
+  /** What went wrong; `Request Validation` where `error` tells more. */
   readonly message: string
+  /** The reasons at the places of the body, where a body or parameters were refused; `...` counts those left out. */
   readonly error?: { readonly message: string; readonly fields: FieldErrors; readonly '...'?: string }
 }
 
@@ -57,11 +59,15 @@ export interface ErrorBody {
  * administrative API answers. Of a cause it keeps what `bareError` does.
  */
 export class PosthornError extends Error {
+  /** What went wrong, for a program to switch on. */
   readonly code: ErrorCode
+  /** The reasons at the places of the refused body. */
   readonly fields: FieldErrors | undefined
   /** How many reasons `fields` leaves out. */
   readonly more: number | undefined
+  /** The ids that the call named, such as `{ workspace, endpoint }`. */
   readonly details: Readonly<Record<string, string>>
+  /** What the administrative API answers to this error. */
   readonly body: ErrorBody
   /** Of `rate_limited`: in how many milliseconds the same may pass. */
   readonly retryAfterMs: number | undefined

@@ -4,9 +4,9 @@ import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation, OperationName } from './operations/operation.ts'
 import { withSentences } from './operations/with-sentences.ts'
 import type { Event, PublishAnswer, StoredEvent } from './schema/event.ts'
-import type { Created, Services, StoredAnswer } from './services/services.ts'
+import type { Created, Services, StoredAnswer } from './services/use-cases.ts'
 import type { Changed } from './services/tell-change.ts'
-import type { ServiceFunctions } from './surface.ts'
+import type { ServiceFunctions } from './surface/functions.ts'
 
 /** Wraps each function, to refuse calls for instance. */
 export type Guard = <Args extends readonly unknown[], Answer>(

@@ -1,7 +1,7 @@
 import { makePosthorn } from './posthorn.ts'
 import { portablePlatform } from './portable.ts'
 
-export * from './public.ts'
+export * from './exports.ts'
 
 /** Makes an instance on web standards alone, for edge runtimes. Where requests may go is judged by literal addresses only. */
 export const createPosthorn = makePosthorn(portablePlatform)

@@ -9,8 +9,8 @@ import type { PluginKind } from './contracts/plugin.ts'
 import type { Queue } from './contracts/queue.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
-import type { EventCatalogue } from './schema/catalogue.ts'
-import type { EndpointInput } from './schema/endpoint.ts'
+import type { AnyEvents, EventEntry, EventSchema } from './schema/catalogue.ts'
+import type { RetryInput } from './schema/endpoint.ts'
 import type { RateLimit } from './schema/shared.ts'
 
 /**
@@ -31,11 +31,13 @@ export type Authorize = (
 /** What `authorize` may answer. */
 export type Verdict = boolean | Response | { readonly actor: string }
 
+/** The administrative API. */
 export interface AdminOptions {
   /** The path prefix the handler is mounted under. Default ''. */
   readonly basePath?: string
   /** Default 16 MiB. */
   readonly maxBodyBytes?: number
+  /** Judges each request before it does anything. Default: every request may go on. */
   readonly authorize?: Authorize
   /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
   readonly allowedOrigins?: readonly string[]
@@ -60,6 +62,7 @@ export interface OpenApiOptions {
   readonly info?: Readonly<Record<string, unknown>>
 }
 
+/** Where inbound requests become events. */
 export interface GatewayOptions {
   /** The path prefix the handler is mounted under. Default ''. */
   readonly basePath?: string
@@ -74,6 +77,17 @@ export interface GatewayOptions {
   readonly bodyTimeoutMs?: number
 }
 
+/** What an endpoint has that says nothing else. */
+export interface EndpointDefaults {
+  /** When a delivery that failed is tried again. Default: at once, after a minute, after an hour. */
+  readonly retry?: RetryInput | null | undefined
+  /** How long the receiver may take, milliseconds, 0 to 60,000; 0 means `deliver.timeoutMs`. Default 10,000. */
+  readonly timeout?: number
+  /** How many deliveries pass. Default: no limit. */
+  readonly rate_limit?: RateLimit
+}
+
+/** How deliveries are sent. */
 export interface DeliverOptions {
   /** Requests in flight in this process. Default 256. */
   readonly concurrency?: number
@@ -105,12 +119,8 @@ export interface DeliverOptions {
   readonly userAgent?: string
   /** `standard-webhooks` gives every new endpoint that plugin with a fresh secret in the same step. Default `none`. */
   readonly sign?: 'none' | 'standard-webhooks'
-  /** What an endpoint has that says nothing else. `timeout` is in milliseconds. Default: that of the schema. */
-  readonly defaults?: {
-    readonly retry?: EndpointInput['retry']
-    readonly timeout?: number
-    readonly rate_limit?: RateLimit
-  }
+  /** What an endpoint has that says nothing else. Default: the defaults of `EndpointInput`. */
+  readonly defaults?: EndpointDefaults
   /**
    * Disables an endpoint of which at least ten deliveries were exhausted and none succeeded for so many days, counted from the
    * first of them. At half the time `endpoint.failing` tells. Default: off; 5 is recommended.
@@ -128,6 +138,7 @@ export interface LimitOptions {
   readonly plugins?: number
 }
 
+/** What is removed when it is old. */
 export interface RetentionOptions {
   /** Events older than this many days are removed with their attempts, unless one is open. Default: kept. */
   readonly eventsDays?: number
@@ -161,7 +172,11 @@ export interface BreakerOptions {
   readonly minimum?: number
 }
 
-export interface Options<Events extends EventCatalogue = EventCatalogue> {
+/** The options of `createPosthorn`. */
+export interface Options<
+  Events extends AnyEvents = AnyEvents,
+  Kinds extends readonly PluginKind[] = readonly PluginKind[],
+> {
   /** Where everything is kept. Default: memory. */
   readonly storage?: Storage
   /** Default: the storage's own. */
@@ -178,8 +193,11 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
   readonly logger?: Logger
   /** Follows events from publishing to their attempts, such as `openTelemetry()` of `posthorn/otel`. Default: none. */
   readonly telemetry?: Telemetry
+  /** The administrative API. */
   readonly admin?: AdminOptions
+  /** Where inbound requests become events. */
   readonly gateway?: GatewayOptions
+  /** How deliveries are sent. */
   readonly deliver?: DeliverOptions
   /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
   readonly limits?: LimitOptions
@@ -196,11 +214,11 @@ export interface Options<Events extends EventCatalogue = EventCatalogue> {
    * group, hidden }`, which `eventTypes.list` answers. Then `events.create` takes these alone, typed,
    * and every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
    */
-  readonly events?: Events
+  readonly events?: { readonly [Type in keyof Events]: EventSchema<Events[Type]> | EventEntry<Events[Type]> }
   /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */
   readonly strictEvents?: boolean
   /** Kinds beside the built-in ones. */
-  readonly plugins?: readonly PluginKind[]
+  readonly plugins?: Kinds
   /** Refuses a handle given to `using` that is outside a transaction. Default true. */
   readonly requireTransaction?: boolean
   /**

@@ -3,6 +3,7 @@ import type { Context, Counters } from './context.ts'
 import type { Clock } from './contracts/clock.ts'
 import type { Logger, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
+import type { PluginKind, PluginsOf } from './contracts/plugin.ts'
 import type { Job } from './contracts/queue.ts'
 import type { BoundStorage } from './contracts/storage.ts'
 import type { Change } from './contracts/storage/configuration.ts'
@@ -16,7 +17,8 @@ import { operations } from './operations/table.ts'
 import type { Options } from './options.ts'
 import { parseSettings } from './settings.ts'
 import { registry } from './plugins/registry.ts'
-import type { CatalogueEvent, EventCatalogue } from './schema/catalogue.ts'
+import type { AnyEvents } from './schema/catalogue.ts'
+import type { PluginInput } from './schema/plugin.ts'
 import { background } from './runtime/background.ts'
 import { lazy } from './runtime/lazy.ts'
 import { catalogue } from './services/catalogue.ts'
@@ -33,8 +35,8 @@ import { workspaceIds } from './services/workspace-ids.ts'
 import { rowSecrets } from './services/secrets/row-secrets.ts'
 import { notifyingStorage } from './services/notifying-storage.ts'
 import { tellChange } from './services/tell-change.ts'
-import type { BoundPosthorn, Posthorn } from './surface.ts'
 import { version } from './version.ts'
+import type { BoundPosthorn, Posthorn } from './surface/posthorn.ts'
 import { workerOnDemand } from './worker/on-demand.ts'
 import { wakeup, type Wakeup } from './worker/wakeup.ts'
 import type { Movable } from './worker/needs.ts'
@@ -45,10 +47,12 @@ const operationNames = Object.keys(operations)
 /** Binds a platform: what is exported as `createPosthorn`. */
 export function makePosthorn(
   platform: Platform,
-): <const Events extends EventCatalogue = EventCatalogue>(
-  options?: Options<Events>,
-) => Posthorn<CatalogueEvent<Events>> {
-  return (options = {}) => assemble(platform, options)
+): <Events extends AnyEvents = AnyEvents, const Kinds extends readonly PluginKind[] = readonly []>(
+  options?: Options<Events, Kinds>,
+) => Posthorn<Events, PluginInput<PluginsOf<Kinds>>> {
+  return <Events extends AnyEvents, Kinds extends readonly PluginKind[]>(options: Options<Events, Kinds> = {}) =>
+    // The catalogue and the kinds narrow types alone.
+    assemble(platform, options) as object as Posthorn<Events, PluginInput<PluginsOf<Kinds>>>
 }
 
 function assemble(platform: Platform, options: Options): Posthorn {

@@ -27,7 +27,9 @@ export type VerificationCode =
   /** `toleranceSeconds`, `now` or `parse` has a value that cannot be meant: a mistake of the receiver too. */
   | 'invalid_options'
 
+/** Why `verifyWebhook` takes a request for no webhook of the sender. */
 export class WebhookVerificationError extends Error {
+  /** The reason, for a program to switch on. */
   readonly code: VerificationCode
 
   constructor(code: VerificationCode, message: string) {
@@ -39,7 +41,9 @@ export class WebhookVerificationError extends Error {
 
 /** What was received, where there is no `Request`: the headers as Node has them will do, the body must be as it came. */
 export interface ReceivedWebhook {
+  /** Headers, whatever the case of their names. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
+  /** The body as it came, not what was parsed of it. */
   readonly body: string | Uint8Array
 }
 

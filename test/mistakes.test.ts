@@ -2,6 +2,8 @@ import { readFileSync } from 'node:fs'
 
 import { expect, test } from 'vitest'
 
+import { postgres } from '../adapters/postgres/index.ts'
+import { redis } from '../adapters/redis/index.ts'
 import { statusOfCode } from '../src/errors.ts'
 import { createPosthorn, type PosthornError } from '../src/index.ts'
 import { createTestPosthorn } from '../src/testing/test-posthorn.ts'
@@ -99,11 +101,15 @@ const mistakes: readonly (readonly [name: string, make: (p: Functions) => unknow
   ['document with a typo', (p) => p.config.sync('acme', any({ endpoint: [] }))],
   ['entry without a name', (p) => p.config.sync('acme', { endpoints: [{ request }] })],
   ['an unknown option', () => createPosthorn(any({ delivery: {} }))],
+  ['a url for a pool', () => postgres(any('postgres://me:topsecret@db/app'))],
+  ['nothing for a pool', () => postgres(any(undefined))],
+  ['a url for a redis client', () => redis(any('redis://me:topsecret@cache'))],
+  ['a plugin that was not called', () => createPosthorn({ plugins: any([() => {}]) })],
   ['an option out of bounds', () => createPosthorn({ deliver: { timeoutMs: 0 } })],
   ['a prefix with a slash', () => createPosthorn({ admin: { basePath: 'admin/' } })],
 ]
 
-function circle(): unknown {
+function circle(): object {
   const value: Record<string, unknown> = {}
   value['self'] = value
   return value

@@ -2,7 +2,7 @@ import * as v from 'valibot'
 import { describe, expect, expectTypeOf, test } from 'vitest'
 
 import { createPosthorn, JsonText, type Posthorn } from '../src/index.ts'
-import type { CatalogueEvent, EventSchema } from '../src/schema/catalogue.ts'
+import type { EventInput, EventSchema } from '../src/schema/catalogue.ts'
 import { createTestPosthorn } from '../src/testing/test-posthorn.ts'
 
 /** A schema of no library: a number that is even, told after a while. */
@@ -21,9 +21,8 @@ const events = {
   }),
   'count.even': even,
 }
-const paid = { event_type: 'invoice.paid', data: { amount: 5, lines: [{ sku: 'a' }] } } satisfies CatalogueEvent<
-  typeof events
->
+type Data = { [Type in keyof typeof events]: (typeof events)[Type] extends EventSchema<infer Of> ? Of : never }
+const paid = { event_type: 'invoice.paid', data: { amount: 5, lines: [{ sku: 'a' }] } } satisfies EventInput<Data>
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 const fieldsOf = (body: unknown) => (body as { error: { fields: unknown } }).error.fields
 
@@ -39,7 +38,8 @@ describe('a catalogue of events', () => {
     expectTypeOf<Parameters<ReturnType<typeof typed.using>['events']['create']>[1]>().toEqualTypeOf<Input>()
 
     const untyped = createPosthorn()
-    expectTypeOf(untyped).toEqualTypeOf<Posthorn>()
+    expectTypeOf(untyped).toExtend<Posthorn>()
+    expectTypeOf<Posthorn>().toExtend<typeof untyped>()
     expectTypeOf(typed).toExtend<Posthorn>()
     expectTypeOf<{ event_type: string; data: object }>().toExtend<Parameters<typeof untyped.events.create>[1]>()
   })

@@ -19,7 +19,9 @@ interface Row extends Fields {
 
 /** The rows that differ between two whole documents, as `config.dump` writes them: before a sync and after it. */
 export function difference(before: ConfigDocument, after: ConfigDocument): RowChange[] {
-  const rows = (document: ConfigDocument, kind: 'endpoints' | 'sources') => (document[kind] ?? []) as readonly Row[]
+  // Entries hold JSON alone.
+  const rows = (document: ConfigDocument, kind: 'endpoints' | 'sources') =>
+    (document[kind] ?? []) as object as readonly Row[]
   return [
     ...rowChanges('endpoint', rows(before, 'endpoints'), rows(after, 'endpoints')),
     ...rowChanges('source', rows(before, 'sources'), rows(after, 'sources')),

@@ -1,4 +1,5 @@
-import { createPosthorn, type Storage } from 'posthorn'
+import { createPosthorn } from 'posthorn'
+import type { Storage } from 'posthorn/contracts'
 
 import { backlogCheck } from './checks/backlog.ts'
 import { type Check, type Finding, ok, problem, type Subject } from './checks/check.ts'

@@ -5,8 +5,11 @@ import type { Target } from './target.ts'
 
 /** A private certificate authority, and a client certificate with its key, in PEM. */
 export interface TlsOptions {
+  /** Authorities that certificates may come from, in PEM. Default: the runtime's. */
   readonly ca?: string | string[]
+  /** A client certificate, in PEM. Default none. */
   readonly cert?: string
+  /** The key of the client certificate, in PEM. */
   readonly key?: string
 }
 

@@ -3,7 +3,7 @@ import { makePosthorn } from '../../src/posthorn.ts'
 import { type GuardedOptions, guardedClient as client } from './http-client.ts'
 import { nodePlatform } from './platform.ts'
 
-export * from '../../src/public.ts'
+export * from '../../src/exports.ts'
 export { createGuardedFetch, type GuardedFetchOptions } from './guarded-fetch.ts'
 export type { GuardedOptions } from './http-client.ts'
 export type { Found, Resolve } from './lookup.ts'

@@ -8,7 +8,9 @@ import { Failure } from './failure.ts'
 import { type Waiter, semaphore } from './semaphore.ts'
 
 export interface Found {
+  /** The address, as text. */
   readonly address: string
+  /** Its family: IPv4 or IPv6. */
   readonly family: 4 | 6
 }
 

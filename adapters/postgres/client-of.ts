@@ -1,8 +1,21 @@
+import { PosthornError } from '../../src/errors.ts'
 import type { Row } from '../sql/values.ts'
 import type { Pglite, PostgresClient, PostgresHandle } from './clients.ts'
 import { quoted } from './pg-listen.ts'
 import { pgClient, pgPool } from './pg.ts'
 import { isTransaction, postgresJs } from './postgres-js.ts'
+
+/** Refuses what is no handle, at the call that passes it. A url may hold a password, so the refusal does not repeat it. */
+export function checkHandle(handle: unknown): void {
+  if (typeof handle === 'object' && handle !== null && 'query' in handle) return
+  if ((typeof handle === 'object' || typeof handle === 'function') && handle !== null && 'unsafe' in handle) return
+  throw new PosthornError(
+    'validation',
+    typeof handle === 'string'
+      ? 'postgres: pass a pool of pg, postgres.js or PGlite, not a url; openPostgres(url) opens a pool of its own'
+      : 'postgres: pass a pool of pg, postgres.js or PGlite, or openPostgres(url) instead',
+  )
+}
 
 /** The client behind a handle, told by what it can do. */
 export function clientOf(handle: PostgresHandle): PostgresClient {

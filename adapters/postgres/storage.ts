@@ -4,7 +4,7 @@ import { PosthornError } from '../../src/errors.ts'
 import { adviceOn } from './advice.ts'
 import { postgresAttempts } from './attempts.ts'
 import { postgresCauses } from './causes.ts'
-import { clientOf, isInTransaction, isPool } from './client-of.ts'
+import { checkHandle, clientOf, isInTransaction, isPool } from './client-of.ts'
 import type { PostgresClient, PostgresHandle } from './clients.ts'
 import { postgresCollection } from './collection.ts'
 import { postgresConfiguration } from './configuration.ts'
@@ -50,6 +50,7 @@ export function postgres(
   handle: PostgresHandle,
   { schema = 'posthorn', prepare = true, listen }: PostgresOptions = {},
 ): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'>> {
+  checkHandle(handle)
   checkSchema(schema)
   const { listen: own, ...client } = clientOf(handle)
   const listening = listen ?? (prepare ? own : undefined)

@@ -1,26 +1,21 @@
 import type { Job } from '../../src/contracts/queue.ts'
 import type {
-  AttemptQuery,
   Attempts,
   Delivery,
   NewAttempt,
   Settlement,
   StoredAttempt,
-  StoredStatus,
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
+import { AttemptLists, parseAttempt } from './attempt-lists.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptArgs, eventOf } from './events.ts'
-import { openAttempt } from '../../src/core/attempt.ts'
-import { timeOfId } from '../../src/core/id.ts'
-import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
-import { inRange } from '../../src/core/time-range.ts'
-import { attemptConditions, type Condition, eventType, isDueWithin, whereIn } from './filters.ts'
-import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { attemptConditions, whereIn } from './filters.ts'
+import { listing, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
-import { type Details, type Ended, settleAll } from './settle.ts'
+import { settleAll } from './settle.ts'
 import { readTallies } from './tallies.ts'
 
 /** ARGV: ids. Answers workspace, its revision, planned, and row, data and trace of the event ('' when purged or not there) of each open one. */
@@ -143,17 +138,6 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
-const nameOf = script(
-  `${attemptFunctions}
-local name = nameOfEvent(ARGV[2])
-local key, room = tag .. ':event:' .. name, roomOf(ARGV[1])
-if not room or redis.call('HGET', key, 'room') ~= room then return {} end
--- The version before may have written an event there. Then this event never had an attempt.
-return { not isHash(key .. ':attempts') and name or nil }`,
-  { again: true },
-)
-
 /** ARGV: workspace, endpoint or '', ids of events. Answers status, planned, ended and type of each of their attempts. */
 const ofEvents = script(
   `${attemptFunctions}
@@ -187,96 +171,8 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: workspace, unique_id. Answers the id of the event, or nothing. */
-const idByUniqueId = script(
-  `${attemptFunctions}
-local room = roomOf(ARGV[1])
-local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[2])
-return { event and idOfEvent(nameIn(event)) or nil }`,
-  { again: true },
-)
-
 export function redisAttempts(connection: Connection, tag: string, announce: () => void): Attempts {
-  const brief = ['status', 'planned', 'ended', eventType] as const
-  const listed = (
-    index: string,
-    where: readonly Condition[],
-    asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'> = {},
-    within: IdBounds = { from: null, to: null },
-  ): Listing<StoredAttempt> =>
-    listing(connection, tag, {
-      index,
-      where,
-      exact: asked.attempted_at === undefined && asked.scheduled_at_by_hand === undefined,
-      within,
-      kind: 'attempt',
-      fields: brief,
-      parse(_id, fields) {
-        if (fields[1] === '') return null
-        const attempt = parseAttempt(fields)
-        const isAsked =
-          inRange(attempt.attempted_at, asked.attempted_at) &&
-          (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
-        return isAsked ? attempt : null
-      },
-    })
-
-  /** The narrowest index of the query's, which is never wider than what the event has. */
-  const candidates = async (workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> => {
-    const room = await workspaceNumber(connection, tag, workspaceId)
-    const { endpoint_id, status, unique_id } = query
-    let { event_id } = query
-    if (unique_id !== undefined) {
-      const [known] = await run(connection, idByUniqueId, tag, [workspaceId, unique_id])
-      if (known === undefined || (event_id !== undefined && event_id !== known)) return listOf<StoredAttempt>(null)
-      event_id = known
-    }
-    let name: string | undefined
-    if (event_id !== undefined) {
-      name = (await run(connection, nameOf, tag, [workspaceId, event_id]))[0]
-      if (name === undefined) return listOf<StoredAttempt>(null)
-      // Fields of attempts mention the event by its name or by its id, so only the index knows all of them.
-      if (name !== event_id) {
-        const where = attemptConditions(query).filter(([asked]) => asked !== 'event')
-        return listed(`event:${name}:attempts`, where, query)
-      }
-    }
-    const all = `room:${room}:attempts`
-    const indexes = [
-      ...(name === undefined ? [] : [{ index: `event:${name}:attempts`, field: 'event' }]),
-      ...(endpoint_id === undefined ? [] : [{ index: `${all}:endpoint:${endpoint_id}`, field: 'endpoint' }]),
-      ...(status === undefined ? [] : [{ index: `${all}:status:${status}`, field: 'status' }]),
-    ]
-    const sized = await Promise.all(
-      indexes.map(async (each) => ({
-        ...each,
-        size: Number(await connection.send('ZCARD', [`${tag}:${each.index}`], true)),
-      })),
-    )
-    const { index, field } = sized.toSorted((a, b) => a.size - b.size)[0] ?? { index: all, field: null }
-    const where = attemptConditions(query).filter(([asked]) => asked !== field)
-    const isByTime = query.created_at !== undefined || query.scheduled_at !== undefined
-    return listed(index, where, query, isByTime && name === undefined ? await bounded(room, query) : undefined)
-  }
-
-  /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
-  const bounded = async (room: string | null, query: AttemptQuery): Promise<IdBounds> => {
-    const index = `${tag}:room:${room}:attempts`
-    const [astray, [first], [last]] = (await Promise.all([
-      connection.send('ZCARD', [`${index}:astray`], true),
-      connection.send('ZRANGE', [index, '0', '0'], true),
-      connection.send('ZRANGE', [index, '-1', '-1'], true),
-    ])) as [unknown, string[], string[]] // as documented
-    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
-    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
-    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
-    const { scheduled_at, scheduled_at_by_hand, created_at } = query
-    return idBounds({
-      ...(created_at !== undefined && { created_at }),
-      ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
-    })
-  }
-
+  const lists = new AttemptLists(connection, tag)
   return {
     async load(ids) {
       const deliveries: Delivery[] = []
@@ -326,7 +222,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     },
 
     async list(workspaceId, query) {
-      return pageOf(await candidates(workspaceId, query), query)
+      return pageOf(await lists.narrowest(workspaceId, query), query)
     },
 
     async ofEvents(workspaceId, eventIds, endpointId) {
@@ -379,7 +275,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
         ...(created_at !== undefined && { event_created_at: created_at }),
       })
       const times = attempted_at === undefined ? {} : { attempted_at }
-      const ended = listed(`room:${room}:attempts:undelivered`, where, times)
+      const ended = lists.of(`room:${room}:attempts:undelivered`, where, times)
       const found: Undelivered[] = []
       for await (const batch of ended.walk(after, true, limit, 0)) {
         for (const part of chunks(batch, 100)) {
@@ -417,23 +313,5 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     },
 
     tallies: (since) => readTallies(connection, tag, since),
-  }
-}
-
-function parseAttempt([
-  status,
-  plannedJson,
-  endedJson,
-  event_type,
-  detailsJson = '',
-]: readonly string[]): StoredAttempt {
-  const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
-  const ended = endedJson === '' ? {} : (JSON.parse(endedJson!) as Ended) // written by settle
-  const details = detailsJson === '' ? null : (JSON.parse(detailsJson) as Details) // written by settle
-  const attempt = { ...openAttempt(planned, event_type!), ...ended, status: status as StoredStatus } // likewise
-  return {
-    ...attempt,
-    request: attempt.request && { ...attempt.request, ...details?.request },
-    response: attempt.response && { ...attempt.response, ...details?.response },
   }
 }

@@ -1,6 +1,7 @@
 import type { EnginePart } from '../../src/contracts/engine.ts'
 import type { Change } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
+import { PosthornError } from '../../src/errors.ts'
 import { announcer } from './announce.ts'
 import { redisAttempts } from './attempts.ts'
 import { redisCauses } from './causes.ts'
@@ -42,6 +43,7 @@ export function redis(
   client: RedisClient,
   { namespace = 'posthorn' }: RedisOptions = {},
 ): Storage & Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
+  checkClient(client)
   const tag = tagOf(namespace)
   const connection = connect(client)
   const added = announcer(connection, addedChannel(tag))
@@ -93,6 +95,17 @@ export function redis(
       connection.close()
     },
   }
+}
+
+/** Refuses what is no client, at the call that passes it. A url may hold a password, so the refusal does not repeat it. */
+function checkClient(client: unknown): void {
+  if (typeof client === 'object' && client !== null && ('call' in client || 'sendCommand' in client)) return
+  throw new PosthornError(
+    'validation',
+    typeof client === 'string'
+      ? 'redis: pass a client of @redis/client, redis or ioredis, not a url; await openRedis(url) opens a client of its own'
+      : 'redis: pass a client of @redis/client, redis or ioredis, or await openRedis(url) instead',
+  )
 }
 
 /**

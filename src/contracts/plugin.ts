@@ -1,27 +1,35 @@
-import type * as v from 'valibot'
-
 import type { TriggerMode } from '../schema/attempt.ts'
+import type { SchemaIssue } from '../schema/catalogue.ts'
+import type { AnyPlugins } from '../schema/plugin.ts'
+import type { BuiltInPlugins } from '../schema/plugin-configs.ts'
 import type { Awaitable } from './awaitable.ts'
 import type { Logger } from './observer.ts'
 import type { Platform } from './platform.ts'
 import type { Inbound, Outbound } from './request.ts'
 
+/** What every plugin is told. */
 interface PluginContext {
-  /** Unix milliseconds. */
+  /** The time, unix milliseconds. */
   readonly now: number
   /** Aborted when the request is over or its time is up. Read it from the context itself: a spread copy of one may lack it. */
   readonly signal: AbortSignal
+  /** The logger of the instance. */
   readonly log: Logger
 }
 
+/** What a plugin of a source is told of a request. */
 export interface InboundContext extends PluginContext {
+  /** Id of the workspace. */
   readonly workspaceId: string
+  /** The source that the request reached. */
   readonly source: { readonly id: string; readonly name: string | null }
 }
 
+/** What a plugin of an endpoint is told of a delivery. */
 export interface OutboundContext extends PluginContext {
+  /** Id of the workspace. */
   readonly workspaceId: string
-  /** `data` is the event's text as received. */
+  /** The event. `data` is its text as received; `ingested_at` is in unix milliseconds. */
   readonly event: {
     readonly id: string
     readonly event_type: string
@@ -29,7 +37,9 @@ export interface OutboundContext extends PluginContext {
     readonly ingested_at: number
     readonly unique_id: string | null
   }
+  /** The attempt; `attempt_number` counts from 1. */
   readonly attempt: { readonly id: string; readonly attempt_number: number; readonly trigger_mode: TriggerMode }
+  /** The endpoint that the request goes to. */
   readonly endpoint: { readonly id: string; readonly name: string | null }
   /**
    * For a plugin that waits for something that tenants share: until what it answers is called, time does not count
@@ -47,18 +57,55 @@ export interface PreparedPlugin {
    * plugin found no place to run, nothing is recorded, and the attempt goes back to the queue as it was.
    */
   outbound?(request: Outbound, context: OutboundContext): Awaitable<Outbound>
+  /** Frees what the plugin holds. Called when its config changed or is no longer needed. */
   close?(): void
 }
 
-/** A kind of plugin that a host registers: `createPosthorn({ plugins: [myPlugin] })`. */
-export interface PluginKind<Config = unknown> {
+/** What a schema answers: the value that it makes, or why it refuses. */
+export type ConfigResult<Config> =
+  | {
+      /** The value, with defaults filled in. */
+      readonly value: Config
+      /** Missing where the value was taken. */
+      readonly issues?: undefined
+    }
+  | {
+      /** Why the value was refused. */
+      readonly issues: readonly SchemaIssue[]
+    }
+
+/** What a schema says of itself and does, as Standard Schema has it. */
+export interface ConfigSchemaProps<Given, Config> {
+  /** The version of Standard Schema. */
+  readonly version: 1
+  /** The library of the schema. */
+  readonly vendor: string
+  /** Judges a value, and fills in defaults. */
+  readonly validate: (value: unknown) => ConfigResult<Config> | Promise<ConfigResult<Config>>
+  /** What goes in and what comes out, for types alone. */
+  readonly types?: { readonly input: Given; readonly output: Config } | undefined
+}
+
+/** A schema of any library that follows Standard Schema (https://standardschema.dev, version 1): valibot, zod, arktype and others. */
+export interface ConfigSchema<Given = unknown, Config = unknown> {
+  /** The schema, as Standard Schema has it. */
+  readonly '~standard': ConfigSchemaProps<Given, Config>
+}
+
+/**
+ * A kind of plugin that a host registers: `createPosthorn({ plugins: [myPlugin] })`. `Config` is what the plugin works with,
+ * `Given` what may be written of it.
+ */
+export interface PluginKind<Config = unknown, Name extends string = string, Given = unknown> {
   /** As in `plugin.name`. */
-  readonly name: string
+  readonly name: Name
+  /** `inbound` for sources, `outbound` for endpoints. */
   readonly sides: readonly ('inbound' | 'outbound')[]
-  /** Refuses a config with reasons at its places. */
-  readonly config: v.GenericSchema<unknown, Config>
-  /** Names of kinds that run after this one, and before it. */
+  /** Refuses a config with reasons at its places, and fills in defaults. A schema of any library of Standard Schema. */
+  readonly config: ConfigSchema<Given, Config>
+  /** Names of kinds that run after this one. Default: signatures. */
   readonly before?: readonly string[]
+  /** Names of kinds that run before this one. Default: `function`. */
   readonly after?: readonly string[]
   /**
    * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list. Texts
@@ -81,10 +128,38 @@ export interface PluginKind<Config = unknown> {
   prepare(config: Config, platform: Platform, row?: { readonly id: string }): Awaitable<PreparedPlugin>
 }
 
-/** Keeps the config's type: `definePlugin({ name, sides, config: v.object({ ... }), prepare: (config) => ... })`. */
-export function definePlugin<Config>(kind: PluginKind<Config>): PluginKind<Config> {
+/**
+ * Keeps the name and the config's type of a kind, so that `plugins.create` knows them. What `fill` makes may be left out there.
+ * @example
+ * const stamp = definePlugin({
+ *   name: 'stamp',
+ *   sides: ['outbound'],
+ *   config: v.object({ header: v.string() }),
+ *   prepare: ({ header }) => ({ outbound: (request) => ({ ...request, headers: { ...request.headers, [header]: '1' } }) }),
+ * })
+ */
+export function definePlugin<Config, const Name extends string, Given>(
+  kind: PluginKind<Config, Name, Given> & Required<Pick<PluginKind, 'fill'>>,
+): PluginKind<Config, Name, Partial<Given>>
+export function definePlugin<Config, const Name extends string, Given>(
+  kind: PluginKind<Config, Name, Given>,
+): PluginKind<Config, Name, Given>
+export function definePlugin(kind: PluginKind): PluginKind {
   return kind
 }
+
+type ConfigOf<Given> = unknown extends Given ? Readonly<Record<string, unknown>> : Given
+
+/** The config of each plugin by name: of the built-in kinds, and of those that a host registers. */
+export type PluginsOf<Kinds extends readonly PluginKind[]> = [Kinds[number]] extends [never]
+  ? BuiltInPlugins
+  : string extends Kinds[number]['name']
+    ? AnyPlugins
+    : BuiltInPlugins & {
+        readonly [Kind in Kinds[number] as Kind['name']]: Kind extends PluginKind<unknown, string, infer Given>
+          ? ConfigOf<Given>
+          : never
+      }
 
 /** The kinds of this process, in the order they run. */
 export interface PluginRegistry {

@@ -1,6 +1,6 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Method } from '../operations/operation.ts'
-import type { Services } from '../services/services.ts'
+import type { Services } from '../services/use-cases.ts'
 import type { About } from './about.ts'
 
 /** A request that was routed, placed in its workspace and authorized. */

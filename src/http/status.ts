@@ -1,8 +1,8 @@
 import type { Context } from '../context.ts'
 import { lazy } from '../runtime/lazy.ts'
 import type { Measures } from '../services/measures.ts'
-import type { Services } from '../services/services.ts'
-import type { Handler } from './handler.ts'
+import type { Services } from '../services/use-cases.ts'
+import type { Handler } from '../surface/handler.ts'
 import { errorResponse, json } from './respond.ts'
 
 const metrics = lazy(() => import('./metrics.ts'))

@@ -1,4 +1,4 @@
-import type { ServiceFunctions } from '../surface.ts'
+import type { ServiceFunctions } from '../surface/functions.ts'
 import type { Call } from './functions-of.ts'
 import { operations } from './table.ts'
 

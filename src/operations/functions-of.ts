@@ -20,7 +20,7 @@ export function functionsOf(make: (name: OperationName, operation: Operation) =>
 /** The function of an operation among functions by noun and verb. */
 export function functionOf(functions: object, name: OperationName): Call {
   const [noun = '', verb] = name.split('.')
-  // Who passes functions has all of them, by the types of surface.ts.
+  // Who passes functions has all of them, by the types of surface/.
   if (verb === undefined) return (functions as Record<string, Call>)[noun]!
   return (functions as Record<string, Record<string, Call>>)[noun]![verb]!
 }

@@ -1,4 +1,4 @@
-import type { ServiceFunctions } from '../surface.ts'
+import type { ServiceFunctions } from '../surface/functions.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 

@@ -37,6 +37,10 @@ const customPlace = fixedOrder.indexOf('function') + 0.5
 export function registry(custom: readonly PluginKind[]): PluginRegistry {
   const kinds = new Map(builtIn.map((kind) => [kind.name, kind]))
   for (const kind of custom) {
+    if (!isKind(kind))
+      throw refused(
+        'plugins holds something that definePlugin() did not make; is a call such as eventValidation() missing?',
+      )
     if (kinds.has(kind.name)) throw refused(`plugin '${kind.name}' is registered twice`)
     kinds.set(kind.name, kind)
   }
@@ -91,6 +95,11 @@ function runOrder(custom: readonly PluginKind[]): readonly string[] {
     waiting.delete(next[0])
   }
   return order
+}
+
+/** What a host without types passes may be anything, such as a function that was not called. */
+function isKind({ name, sides, config, prepare }: Partial<PluginKind>): boolean {
+  return typeof name === 'string' && Array.isArray(sides) && config !== undefined && typeof prepare === 'function'
 }
 
 function refused(reason: string): PosthornError {

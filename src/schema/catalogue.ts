@@ -1,26 +1,42 @@
-import type { EventInput } from './event.ts'
-import type { JsonText } from './json-text.ts'
+import type { Event, EventInputOf } from './event.ts'
 
 /** A schema of any library that follows Standard Schema (https://standardschema.dev, version 1): valibot, zod, arktype and others. */
 export interface EventSchema<Input = unknown> {
-  readonly '~standard': {
-    readonly version: 1
-    readonly vendor: string
-    readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>
-    readonly types?: { readonly input: Input; readonly output: unknown } | undefined
-    /** Standard JSON Schema, where the library has it. */
-    readonly jsonSchema?: { readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown> }
-  }
+  /** The schema, as Standard Schema has it. */
+  readonly '~standard': EventSchemaProps<Input>
 }
 
-export type SchemaResult = { readonly issues?: readonly SchemaIssue[] | undefined }
+/** What a schema of an event's data says of itself and does, as Standard Schema has it. */
+export interface EventSchemaProps<Input> {
+  /** The version of Standard Schema. */
+  readonly version: 1
+  /** The library of the schema. */
+  readonly vendor: string
+  /** Judges a value. */
+  readonly validate: (value: unknown) => SchemaResult | Promise<SchemaResult>
+  /** What goes in, for types alone. */
+  readonly types?: { readonly input: Input; readonly output: unknown } | undefined
+  /** Standard JSON Schema, where the library has it. */
+  readonly jsonSchema?: { readonly input: (options: { target: 'draft-2020-12' }) => Record<string, unknown> }
+}
+
+/** What a schema answers. */
+export type SchemaResult = {
+  /** Why the value was refused; missing where it was taken. */
+  readonly issues?: readonly SchemaIssue[] | undefined
+}
+
+/** Why a value was refused. */
 export interface SchemaIssue {
+  /** The reason. */
   readonly message: string
+  /** Where, from the outside in. */
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
 /** A schema of an event's `data`, and what people are told of the event type. */
 export interface EventEntry<Input = unknown> {
+  /** Judges the data. */
   readonly schema: EventSchema<Input>
   /** What the event means, as text for people. */
   readonly description?: string
@@ -39,10 +55,15 @@ export type EventCatalogue = Readonly<Record<string, EventSchema | EventEntry>>
 
 /** An event type of the catalogue as `eventTypes.list` answers it. */
 export interface EventType {
+  /** The name, as events have it. */
   readonly event_type: string
+  /** What the event means, as text for people; null where the host gave none. */
   readonly description: string | null
+  /** Under which heading the event type is listed; null where the host gave none. */
   readonly group: string | null
+  /** Whether endpoints had better not begin to use the event type. */
   readonly deprecated: boolean
+  /** Whether only operators see the event type. */
   readonly hidden: boolean
   /** Data of such an event; null where the host gave none. */
   readonly example: unknown
@@ -50,15 +71,26 @@ export interface EventType {
   readonly schema: Readonly<Record<string, unknown>> | null
 }
 
-type DataOf<Schema> =
-  Schema extends EventSchema<infer Input> ? Input : Schema extends EventEntry<infer Input> ? Input : never
+/** Events of any type with any data: what a host without a catalogue has. */
+export type AnyEvents = Readonly<Record<string, unknown>>
 
-/** What may be published: any event, or those of the catalogue where there is one. */
-export type CatalogueEvent<Events extends EventCatalogue> = string extends keyof Events
-  ? EventInput
-  : {
-      [Name in keyof Events & string]: Omit<EventInput, 'event_type' | 'data'> & {
-        readonly event_type: Name
-        readonly data: DataOf<Events[Name]> | JsonText
-      }
-    }[keyof Events & string]
+/**
+ * What may be published: any event, or those of the catalogue where there is one. A host may write the catalogue by hand:
+ * `EventInput<{ 'invoice.paid': Invoice }>`.
+ */
+export type EventInput<Catalogue extends object = AnyEvents> = {
+  [Type in keyof Catalogue & string]: EventInputOf<Type, DataOf<Catalogue[Type]>>
+}[keyof Catalogue & string]
+
+type DataOf<Data> = unknown extends Data ? object : Data
+
+/**
+ * What is read: any event, or those of the catalogue where there is one. Without `strictEvents` events of other types may
+ * have come through the admin API and the gateway.
+ */
+export type CatalogueEvent<Catalogue extends object = AnyEvents> = {
+  [Type in keyof Catalogue & string]: Event<Catalogue[Type], Type>
+}[keyof Catalogue & string]
+
+/** What an endpoint may ask for: a type of the catalogue or a pattern with an asterisk; any text without a catalogue. */
+export type EventPattern<Catalogue extends object = AnyEvents> = (keyof Catalogue & string) | `${string}*${string}`

@@ -2,12 +2,26 @@ import * as v from 'valibot'
 
 import { type EndpointInput, endpointEntries } from './endpoint.ts'
 import { closedObject, isPlainObject, list, object, orNull, withDefault } from './fields.ts'
-import { type PluginInput, pluginEntries } from './plugin.ts'
+import { type PluginFields, pluginEntries } from './plugin.ts'
 import { paddedId } from './shared.ts'
 import { type SourceInput, sourceEntries } from './source.ts'
 
-type Owned<Input> = Omit<Input, 'plugins'> & {
-  readonly plugins?: readonly Omit<PluginInput, 'endpoint_id' | 'source_id'>[] | null
+/** A plugin inside the entry of its owner. */
+export interface OwnedPlugin extends Omit<PluginFields, 'endpoint_id' | 'source_id'> {
+  /** The settings of the plugin, as its kind asks for them. Default: those of the kind. */
+  readonly config?: Readonly<Record<string, unknown>> | null | undefined
+}
+
+/** An endpoint in the document, known by its id or its name. */
+export interface EndpointEntry extends EndpointInput {
+  /** The plugins of the endpoint. Those that the list does not name are deleted. Default none. */
+  readonly plugins?: readonly OwnedPlugin[] | null | undefined
+}
+
+/** A source in the document, known by its id or its name. */
+export interface SourceEntry extends SourceInput {
+  /** The plugins of the source. Those that the list does not name are deleted. Default none. */
+  readonly plugins?: readonly OwnedPlugin[] | null | undefined
 }
 
 /**
@@ -15,21 +29,31 @@ type Owned<Input> = Omit<Input, 'plugins'> & {
  * nothing. A kind whose key is absent is left alone, unless `compatible` of the options says otherwise.
  */
 export interface ConfigDocument {
-  readonly endpoints?: readonly Owned<EndpointInput>[] | null
-  readonly sources?: readonly Owned<SourceInput>[] | null
+  /** The endpoints of the workspace with their plugins. */
+  readonly endpoints?: readonly EndpointEntry[] | null
+  /** The sources of the workspace with their plugins. */
+  readonly sources?: readonly SourceEntry[] | null
 }
 
+/** What a config sync did with the rows of a kind. */
 export interface SyncCounts {
+  /** Rows that were made. */
   readonly created: number
+  /** Rows that were changed. */
   readonly updated: number
+  /** Rows that were deleted. */
   readonly deleted: number
+  /** Rows that stayed as they were. */
   readonly unchanged: number
 }
 
 /** What a config sync did, or would do. */
 export interface SyncReport {
+  /** What became of endpoints. */
   readonly endpoints: SyncCounts
+  /** What became of sources. */
   readonly sources: SyncCounts
+  /** What became of plugins. */
   readonly plugins: SyncCounts
   /** What the sync left out of the document, the first hundred of it. There only where it left something out. */
   readonly warnings?: readonly string[]

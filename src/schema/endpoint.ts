@@ -1,5 +1,4 @@
-import * as v from 'valibot'
-
+import type { AnyEvents, EventPattern } from './catalogue.ts'
 import {
   dictionary,
   flag,
@@ -17,17 +16,7 @@ import {
   withDefault,
 } from './fields.ts'
 import { isFramingHeader } from './framing-headers.ts'
-import {
-  description,
-  id,
-  metadata,
-  type Metadata,
-  type Millis,
-  name,
-  type RateLimit,
-  rateLimit,
-  type Input,
-} from './shared.ts'
+import { description, id, metadata, type Metadata, type Millis, name, type RateLimit, rateLimit } from './shared.ts'
 
 export const endpointMethods = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH'] as const
 
@@ -119,38 +108,134 @@ const entries = {
   paused: withDefault(flag(), false),
 }
 
-/** What a client may write of an endpoint. */
 export const endpointInput = object({ ...entries, plugins: unsupported() })
-export type EndpointInput = Input<typeof endpointInput>
 
-/** The same in the config document, where plugins stand inside their owner. */
+/** What a client may write of an endpoint in the config document, where plugins stand inside their owner. */
 export const endpointEntries = entries
+
+/** Method of a request. */
+export type HttpMethod = (typeof endpointMethods)[number]
+
+/** What is sent where, as a client writes it. */
+export interface EndpointRequestInput {
+  /** An absolute http or https URL without user name and password, 1 to 8192 code points. */
+  readonly url: string
+  /** Default `POST`. GET and DELETE carry no body. */
+  readonly method?: HttpMethod | null | undefined
+  /** At most 100, with at most 65,536 characters together. Headers that frame or route a message cannot be set. Default none. */
+  readonly headers?: Readonly<Record<string, string>> | null | undefined
+  /** How long the receiver may take, milliseconds, 0 to 60,000; 0 means `deliver.timeoutMs`. Default 10,000. */
+  readonly timeout?: number | null | undefined
+}
+
+/** The settings of the retry strategy `fixed`, as a client writes them. */
+export interface FixedRetryInput {
+  /**
+   * One entry for each try: the seconds to wait before the try, counted from the end of the try before. 1 to 100 entries of
+   * 0 to 31,536,000. Default `[0, 60, 3600]`.
+   */
+  readonly attempts?: readonly number[] | null | undefined
+  /** The most that is added to each wait, as a share of the wait: 0.1 makes 60 s up to 66 s. 0 to 1. Default 0. */
+  readonly jitter?: number | null | undefined
+}
+
+/** When a delivery that failed is tried again, as a client writes it. */
+export interface RetryInput {
+  /** Default `fixed`: the times stand in `config.attempts`. */
+  readonly strategy?: 'fixed' | null | undefined
+  /** The settings of the strategy. */
+  readonly config?: FixedRetryInput | null | undefined
+}
+
+/** What a client may write of an endpoint. Null stands for the default. */
+export interface EndpointInput<Catalogue extends object = AnyEvents> {
+  /** 1 to 64 of `A-Z a-z 0-9 _ : -`. Default: a new id, which sorts by time. An update ignores the id. */
+  readonly id?: string | null | undefined
+  /** Up to 512 code points, unique in the workspace when not null. Default null. */
+  readonly name?: string | null | undefined
+  /** Up to 4096 code points. Default null. */
+  readonly description?: string | null | undefined
+  /** Whether events are sent to the endpoint. Default true. */
+  readonly enabled?: boolean | null | undefined
+  /** The request that carries an event to its receiver. */
+  readonly request: EndpointRequestInput
+  /** When a delivery that failed is tried again. Default: at once, after a minute, after an hour. */
+  readonly retry?: RetryInput | null | undefined
+  /** Event types or patterns, at most 200 of up to 255 code points: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. Default none. */
+  readonly events?: readonly EventPattern<Catalogue>[] | null | undefined
+  /** Pairs of text for the host's own use: at most 100, keys up to 128 code points, values up to 4096. Default `{}`. */
+  readonly metadata?: Metadata | null | undefined
+  /** How many deliveries pass. Default null: no limit. */
+  readonly rate_limit?: RateLimit | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly created_at?: number | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly updated_at?: number | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly disabled_at?: number | null | undefined
+  /** Ignored: Posthorn sets the reason. */
+  readonly disabled_reason?: string | null | undefined
+  /** Ignored: Posthorn sets the reason. */
+  readonly disabled_detail?: string | null | undefined
+  /** While true, attempts are made and wait: nothing is sent, canceled or missed. Default false. */
+  readonly paused?: boolean | null | undefined
+}
+
+/** The request that carries an event to its receiver. */
+export interface EndpointRequest {
+  /** An absolute http or https URL. */
+  readonly url: string
+  /** Method of the request. */
+  readonly method: HttpMethod
+  /** Headers of each request; null where none are set. */
+  readonly headers: Readonly<Record<string, string>> | null
+  /** How long the receiver may take, milliseconds; 0 means `deliver.timeoutMs` of the instance. */
+  readonly timeout: number
+}
+
+/** When a delivery that failed is tried again. */
+export interface RetryPolicy {
+  /** How the times are found: `fixed` takes them from the list. */
+  readonly strategy: 'fixed'
+  /** The settings of the strategy. */
+  readonly config: FixedRetry
+}
+
+/** The settings of the retry strategy `fixed`. */
+export interface FixedRetry {
+  /** One entry for each try: the seconds to wait before the try, counted from the end of the try before. */
+  readonly attempts: readonly number[]
+  /** The most that is added to each wait, as a share of the wait: 0.1 makes 60 s up to 66 s. 0 to 1. */
+  readonly jitter: number
+}
 
 /** A destination: an outbound request, its retry policy, the events it wants, and its limit. */
 export interface Endpoint {
+  /** 1 to 64 of `A-Z a-z 0-9 _ : -`. */
   readonly id: string
   /** Unique in the workspace when not null. */
   readonly name: string | null
+  /** What the endpoint is for. */
   readonly description: string | null
+  /** Whether events are sent to the endpoint. */
   readonly enabled: boolean
-  readonly request: Readonly<v.InferOutput<typeof request>>
-  readonly retry: {
-    readonly strategy: 'fixed'
-    readonly config: {
-      /** Seconds to wait before each try, counted from the end of the try before. */
-      readonly attempts: readonly number[]
-      /** The most that is added to each wait, as a share of the wait: 0.1 makes 60 s up to 66 s. 0 to 1. */
-      readonly jitter: number
-    }
-  }
-  /** Event names or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
+  /** The request that carries an event to its receiver. */
+  readonly request: EndpointRequest
+  /** When a delivery that failed is tried again. */
+  readonly retry: RetryPolicy
+  /** Event types or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
   readonly events: readonly string[]
+  /** Pairs of text for the host's own use. */
   readonly metadata: Metadata
+  /** How many deliveries pass; null means no limit. */
   readonly rate_limit: RateLimit | null
+  /** When the row was made, unix milliseconds. */
   readonly created_at: Millis
+  /** When the row last changed, unix milliseconds. */
   readonly updated_at: Millis
   /** Since when the endpoint is off; null while the endpoint is on, and where the endpoint was turned off by a version that told no reason. */
   readonly disabled_at: Millis | null
+  /** Why the endpoint is off; null while the endpoint is on. */
   readonly disabled_reason: DisabledReason | null
   /** The reason as one sentence for a person. */
   readonly disabled_detail: string | null

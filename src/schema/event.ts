@@ -2,7 +2,8 @@ import * as v from 'valibot'
 
 import type { PosthornError } from '../errors.ts'
 import { isPlainObject, keywords, object, orNull, readOnly, text, textLength } from './fields.ts'
-import { id, type Millis, type Input } from './shared.ts'
+import type { JsonText } from './json-text.ts'
+import { id, type Millis } from './shared.ts'
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const control = /[\u0000-\u001f\u007f-\u009f]/
@@ -14,12 +15,11 @@ export const eventType = text({
   pattern: String.raw`^[^\x00-\x1f\x7f-\x9f]*$`,
 })
 
-/** What a client may publish through the admin API and `events.create`. */
 export const eventInput = object({
   id: orNull(id),
   event_type: eventType,
   data: v.pipe(
-    v.custom<unknown>(
+    v.custom<object>(
       (value) => isPlainObject(value),
       ({ input }) =>
         input === undefined
@@ -35,7 +35,24 @@ export const eventInput = object({
   created_at: readOnly(),
   updated_at: readOnly(),
 })
-export type EventInput = Input<typeof eventInput>
+
+/** An event of one type, as it is published. Null stands for the default. */
+export interface EventInputOf<Type extends string, Data> {
+  /** 1 to 64 of `A-Z a-z 0-9 _ : -`, not used before. Default: a new id, which sorts by time. */
+  readonly id?: string | null | undefined
+  /** 1 to 255 code points without control characters. Endpoints choose events by it. */
+  readonly event_type: Type
+  /** What the event says: an object that JSON can say, or a `JsonText`, whose bytes are stored and sent as they are. */
+  readonly data: Data | JsonText
+  /** 1 to 50 code points: a second event of the workspace with the same key is not stored. Default null. */
+  readonly unique_id?: string | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly ingested_at?: number | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly created_at?: number | null | undefined
+  /** Ignored: Posthorn sets this time. */
+  readonly updated_at?: number | null | undefined
+}
 
 /** What a gateway request holds once its plugins have run. */
 export const gatewayInput = object({
@@ -45,20 +62,28 @@ export const gatewayInput = object({
 })
 
 /** An event as hosts see it. */
-export interface Event<Data = unknown> {
+export interface Event<Data = unknown, Type extends string = string> {
+  /** 1 to 64 of `A-Z a-z 0-9 _ : -`. */
   readonly id: string
-  readonly event_type: string
+  /** Type of the event. Endpoints choose events by it. */
+  readonly event_type: Type
+  /** What the event says. */
   readonly data: Data
-  /** When the event was accepted. */
+  /** When the event was accepted, unix milliseconds. */
   readonly ingested_at: Millis
   /** Unique in the workspace when not null: a second event with it is not stored. */
   readonly unique_id: string | null
+  /** When the row was made, unix milliseconds. */
   readonly created_at: Millis
+  /** When the row last changed, unix milliseconds. */
   readonly updated_at: Millis
 }
 
 /** What `events.create` answers: the event, and whether this call stored the event. */
-export type PublishedEvent<Data = unknown> = Event<Data> & {
+export type Published<Row = Event> = Row & Publication
+
+/** What publishing tells beside the event. */
+export interface Publication {
   /** False when the `unique_id` was seen before: then the event is the one that was stored. */
   readonly created: boolean
 }
@@ -67,9 +92,25 @@ export type PublishedEvent<Data = unknown> = Event<Data> & {
 export const mostOfBatch = 500
 
 /** What `events.createMany` answers for one event of its list. */
-export type PublishAnswer =
-  | { readonly event: Event; readonly created: boolean; readonly error?: undefined }
-  | { readonly error: PosthornError; readonly event?: undefined; readonly created?: undefined }
+export type PublishAnswer<Row = Event> = PublishedEntry<Row> | RefusedEntry
+
+/** An event of the list that was taken. */
+export interface PublishedEntry<Row = Event> extends Publication {
+  /** The event as it is stored. */
+  readonly event: Row
+  /** Missing where the event was taken. */
+  readonly error?: undefined
+}
+
+/** An event of the list that was refused. */
+export interface RefusedEntry {
+  /** Why the event was refused. */
+  readonly error: PosthornError
+  /** Missing where the event was refused. */
+  readonly event?: undefined
+  /** Missing where the event was refused. */
+  readonly created?: undefined
+}
 
 /** An event as it is stored and sent: `data` is its text, byte for byte as received. */
-export type StoredEvent = Event<string>
+export type StoredEvent<Type extends string = string> = Event<string, Type>

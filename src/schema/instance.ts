@@ -8,7 +8,9 @@ export interface ProcessReport {
   readonly version: string
   /** Such as `node v22.1.0`. */
   readonly runtime: string
+  /** When the process started, unix milliseconds. */
   readonly started_at: Millis
+  /** When the process was seen last, unix milliseconds. */
   readonly seen_at: Millis
   /** Requests to endpoints in flight. */
   readonly in_flight: number
@@ -18,7 +20,9 @@ export interface ProcessReport {
 
 /** A request that the gateway took for a source. Headers and bodies are not kept. */
 export interface SourceRequest {
+  /** When the request came, unix milliseconds. */
   readonly at: Millis
+  /** Method of the request. */
   readonly method: string
   /** Status of the answer. */
   readonly status: number
@@ -30,5 +34,6 @@ export interface SourceRequest {
 
 /** The last requests of a source, newest first, at most 50. They are those of the process that answers, since its start. */
 export interface SourceRequests {
+  /** The requests, the newest first. */
   readonly data: readonly SourceRequest[]
 }

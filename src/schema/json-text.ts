@@ -3,6 +3,7 @@
  * delivers those very bytes, where a parsed value would have lost digits.
  */
 export class JsonText {
+  /** The JSON, as it was given. */
   readonly text: string
 
   /** @throws SyntaxError when the text is not JSON. */
@@ -11,6 +12,7 @@ export class JsonText {
     this.text = json
   }
 
+  /** The parsed value, for `JSON.stringify` of what holds this. */
   toJSON(): unknown {
     return JSON.parse(this.text)
   }

@@ -7,7 +7,9 @@ import { closedObject, dictionary, flag, integer, oneOf, text, textProblem } fro
 
 /** A list in offset mode. */
 export interface OffsetPage<Row> {
+  /** How many rows the filters let through, on all pages. */
   readonly total: number
+  /** The rows of this page. */
   readonly data: readonly Row[]
 }
 
@@ -16,33 +18,52 @@ export interface OffsetPage<Row> {
  * into `before` of the page before; null where there is no such page. Over HTTP both are addresses, path and query.
  */
 export interface CursorPage<Row> {
+  /** The rows of this page. */
   readonly data: readonly Row[]
+  /** What goes into `after` of the next page; null when there is none. */
   readonly next: string | null
+  /** What goes into `before` of the page before; null when there is none. */
   readonly prev: string | null
 }
 
 /** A time filter of a list: one moment, or bounds that all hold. Unix milliseconds. */
-export type TimeFilter =
-  | number
-  | {
-      readonly eq?: number
-      readonly gt?: number
-      readonly gte?: number
-      readonly lt?: number
-      readonly lte?: number
-    }
+export type TimeFilter = number | TimeBounds
 
-/** Parameters of every list. */
+/** Bounds of a time, which all hold. Unix milliseconds. */
+export interface TimeBounds {
+  /** At this moment. */
+  readonly eq?: number
+  /** Later than this moment. */
+  readonly gt?: number
+  /** At this moment or later. */
+  readonly gte?: number
+  /** Earlier than this moment. */
+  readonly lt?: number
+  /** At this moment or earlier. */
+  readonly lte?: number
+}
+
+/** What every list can be asked. */
 export interface ListInput {
-  /** From 1; deprecated in favour of `after` and `before`. */
+  /**
+   * Number of the page, from 1. Default 1.
+   * @deprecated use `after` and `before`, which stay quick however far a page lies
+   */
   readonly page_no?: number
-  /** 1 to 1000, default 20; deprecated in favour of `limit`. */
+  /**
+   * Rows of a page, 1 to 1000. Default 20.
+   * @deprecated use `limit`
+   */
   readonly page_size?: number
-  /** 1 to 1000, default 20. */
+  /** Rows of a cursor page, 1 to 1000. Default 20. */
   readonly limit?: number
+  /** By id, which sorts by time. Default `id.desc`: the newest first. */
   readonly sort?: 'id.desc' | 'id.asc'
+  /** Rows behind this cursor: the `next` of a page. */
   readonly after?: string
+  /** Rows before this cursor: the `prev` of a page. Not beside `after`. */
   readonly before?: string
+  /** When rows were made. */
   readonly created_at?: TimeFilter
 }
 

@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 
 import { invalid, type FieldError, type FieldErrors, mostReasons, PosthornError, unlisted } from '../errors.ts'
+import type { SchemaIssue } from './catalogue.ts'
 
 /** The one gate from unknown to our types: answers the parsed value, or throws a `validation` error that tells every place. */
 export function parse<Schema extends v.GenericSchema>(schema: Schema, input: unknown): v.InferOutput<Schema> {
@@ -20,13 +21,19 @@ export function check<Schema extends v.GenericSchema>(
   return result.success ? { ok: true, value: result.output } : { ok: false, fields: fieldErrors(result.issues) }
 }
 
-/** The refusal of a value with reasons at paths of keys and positions. */
-export function reasonsAt(
-  issues: readonly { readonly message: string; readonly path: readonly PropertyKey[] }[],
-): PosthornError {
-  const steps = (path: readonly PropertyKey[]) =>
-    path.map((key) => ({ type: typeof key === 'number' ? 'array' : 'object', key }))
-  const fields = fieldErrors(issues.map(({ message, path }) => ({ message, path: steps(path) })))
+/** The reasons that a schema of another library tells, at their places. Steps of ours stay as they are. */
+export function reasonsOf(issues: readonly SchemaIssue[]): FieldErrors | string {
+  const stepOf = (step: PropertyKey | { readonly key: PropertyKey }) => {
+    if (typeof step === 'object' && 'type' in step) return step as { type: string; key: PropertyKey; value?: unknown }
+    const key = typeof step === 'object' ? step.key : step
+    return { type: typeof key === 'number' ? 'array' : 'object', key }
+  }
+  return fieldErrors(issues.map(({ message, path = [] }) => ({ message, path: path.map(stepOf) })))
+}
+
+/** The refusal of a value with reasons at paths. */
+export function refusalAt(issues: readonly SchemaIssue[]): PosthornError {
+  const fields = reasonsOf(issues)
   return typeof fields === 'string' ? new PosthornError('validation', fields) : invalid(fields)
 }
 

@@ -28,31 +28,53 @@ export const secretsOptions = v.pipe(
 
 /** The secret that signs an endpoint's deliveries, with those that still sign beside it. */
 export interface EndpointSecret {
+  /** The newest secret, in clear. */
   readonly secret: string
-  /** All that sign, the newest first. `expires_at`: unix milliseconds; null for one that stays. */
-  readonly secrets: readonly { readonly secret: string; readonly expires_at: number | null }[]
+  /** All that sign, the newest first. */
+  readonly secrets: readonly SigningSecret[]
+}
+
+/** A secret that signs. */
+export interface SigningSecret {
+  /** The secret, in clear. */
+  readonly secret: string
+  /** When the secret ceases to sign, unix milliseconds; null for one that stays. */
+  readonly expires_at: number | null
 }
 
 /** How secrets are shown in a dump. */
 export const shownAs = ['clear', 'masked', 'sealed'] as const
+/** How secrets are shown in a dump: in clear, as masks, or sealed as they are stored. */
 export type ShownAs = (typeof shownAs)[number]
 
 /** How many values are sealed with which key, of all workspaces. */
 export interface SecretsStatus {
   /** The id of the key that seals; null without the option `secrets`. */
   readonly seals_with: string | null
-  /** `known`: whether this process has the key. */
-  readonly keys: readonly { readonly id: string; readonly values: number; readonly known: boolean }[]
+  /** The keys that seal values. */
+  readonly keys: readonly KeyUse[]
   /** Values that are secret and stored in clear. */
   readonly clear: number
 }
 
+/** A key and what is sealed with it. */
+export interface KeyUse {
+  /** Id of the key. */
+  readonly id: string
+  /** Values that are sealed with the key. */
+  readonly values: number
+  /** Whether this process has the key. */
+  readonly known: boolean
+}
+
 /** What a call of `reseal` did. */
 export interface ResealReport {
+  /** Workspaces that were looked at. */
   readonly workspaces: number
   /** Values that were sealed anew. */
   readonly resealed: number
   /** Values that could not be opened, and stay as they are, with the reasons. */
   readonly left: number
+  /** Why values were left, the first hundred reasons. */
   readonly problems: readonly string[]
 }

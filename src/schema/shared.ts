@@ -31,6 +31,7 @@ export const metadata = dictionary(
     values: { pattern: textPattern, maxLength: 4096 },
   },
 )
+/** Pairs of text for the host's own use. */
 export type Metadata = Readonly<Record<string, string>>
 
 /** A GCRA limit: a burst of `quota`, then one more each `period / quota` seconds. */
@@ -44,11 +45,3 @@ export const rateLimit = object({ quota: integer({ min: 0 }), period: integer({ 
 
 /** Unix time in milliseconds. */
 export type Millis = number
-
-/** What a schema takes, as callers may pass it: nothing in it is written to. */
-export type Input<Schema extends v.GenericSchema> = Frozen<v.InferInput<Schema>>
-type Frozen<T> = T extends readonly (infer Item)[]
-  ? readonly Frozen<Item>[]
-  : T extends object
-    ? { readonly [Key in keyof T]: Frozen<T[Key]> }
-    : T

@@ -10,9 +10,9 @@ import type { Attempt } from '../schema/attempt.ts'
 import { listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { type Asked, listPage } from './listing.ts'
-import type { AttemptService } from './services.ts'
+import type { AttemptUseCases } from './use-cases.ts'
 
-export function attemptService(ctx: Context): AttemptService {
+export function attemptService(ctx: Context): AttemptUseCases {
   const { compatible } = ctx.settings
   return {
     async list(workspaceId, query = {}) {

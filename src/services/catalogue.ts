@@ -1,7 +1,7 @@
 import type { Catalogue } from '../contracts/catalogue.ts'
 import { invalid } from '../errors.ts'
 import type { EventCatalogue, EventEntry, EventSchema } from '../schema/catalogue.ts'
-import { reasonsAt } from '../schema/parse.ts'
+import { refusalAt } from '../schema/parse.ts'
 
 export function catalogue(given: EventCatalogue, { strict }: { readonly strict: boolean }): Catalogue {
   const entries = Object.fromEntries(Object.entries(given).map(([type, entry]) => [type, entryOf(entry)]))
@@ -15,11 +15,7 @@ export function catalogue(given: EventCatalogue, { strict }: { readonly strict: 
       }
       const { issues } = await schema['~standard'].validate(JSON.parse(data))
       if (issues === undefined) return
-      const placed = issues.map(({ message, path = [] }) => ({
-        message,
-        path: ['data', ...path].map((step) => (typeof step === 'object' ? step.key : step)),
-      }))
-      throw reasonsAt(placed)
+      throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
     },
   }
 }

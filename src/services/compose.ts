@@ -3,7 +3,8 @@ import { lazy } from '../runtime/lazy.ts'
 import { type Deliver, deliverService } from './deliver.ts'
 import { earlyServices } from './early.ts'
 import { type Ingest, ingestService } from './ingest.ts'
-import type { SecretsService, Services, UseCases } from './services.ts'
+import type { SecretsService } from '../surface/secrets.ts'
+import type { Services, UseCases } from './use-cases.ts'
 
 type Call = (...args: unknown[]) => unknown
 type Functions = Readonly<Record<string, Readonly<Record<string, Call | undefined>> | Call>>

@@ -11,7 +11,7 @@ import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
 import { matcher } from '../core/match.ts'
 import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import { check } from '../schema/parse.ts'
+import { checkStandard } from '../schema/standard.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { holdsSealed } from './secrets/row-secrets.ts'
@@ -156,7 +156,7 @@ function readyRow(ctx: Needs, workspaceId: string, { row, revision }: Stored<Plu
     const kind = ctx.plugins.get(row.name)
     if (kind === undefined) throw new Error(`plugin '${row.name}' is not registered in this process`)
     const opened = await ctx.secrets.opened(workspaceId, 'plugins', row)
-    const config = check(kind.config, opened.config)
+    const config = await checkStandard(kind.config, opened.config)
     if (!config.ok) throw new Error(`plugin '${row.name}' has a config that its schema refuses`)
     return await kind.prepare(config.value, ctx.platform, { id: row.id })
   }

@@ -10,7 +10,7 @@ import { type CursorPage, listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { checkedList, filtersOf, invalidParameters } from './listing.ts'
 import { retryService } from './retry.ts'
-import type { DeliveryService } from './services.ts'
+import type { DeliveryUseCases } from './use-cases.ts'
 
 const defaultLimit = 20
 /** Events that one step reads at most. */
@@ -43,7 +43,7 @@ const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
 }
 
 /** Deliveries are a view of attempts: nothing is stored of them. */
-export function deliveryService(ctx: Context): DeliveryService {
+export function deliveryService(ctx: Context): DeliveryUseCases {
   return {
     async list(id, query = {}) {
       const given = checkedList(listParameters.deliveries, query)

@@ -5,7 +5,8 @@ import { eventReads } from './events.ts'
 import type { Ingest } from './ingest.ts'
 import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
-import type { SecretsService, StatusService, UseCases } from './services.ts'
+import type { SecretsService } from '../surface/secrets.ts'
+import type { StatusService, UseCases } from './use-cases.ts'
 import { sourceService } from './sources.ts'
 
 /** The use cases that most processes see. */

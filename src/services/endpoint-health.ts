@@ -3,7 +3,7 @@ import { addCounts, noCounts } from '../core/counts.ts'
 import { hourMs, minuteMs, startOf } from '../core/periods.ts'
 import type { EndpointHealth } from '../schema/stats.ts'
 import { foldNotes } from './fold-notes.ts'
-import type { EndpointService } from './services.ts'
+import type { EndpointService } from '../surface/endpoints.ts'
 import { storedEndpoint } from './stored-endpoint.ts'
 
 /** Tells how an endpoint does, from the sums that are kept with its attempts. */

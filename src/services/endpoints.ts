@@ -8,10 +8,10 @@ import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
 import { signature } from './plugins.ts'
 import { type Described, resourceService } from './resources.ts'
-import type { EndpointService } from './services.ts'
+import type { EndpointUseCases } from './use-cases.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 
-export function endpointResources(ctx: Context): Omit<EndpointService, 'health' | 'test' | 'secret' | 'rotateSecret'> {
+export function endpointResources(ctx: Context): Omit<EndpointUseCases, 'health' | 'test' | 'secret' | 'rotateSecret'> {
   return resourceService(ctx, {
     noun: 'endpoints',
     collection: ctx.storage.endpoints,

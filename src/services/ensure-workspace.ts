@@ -4,7 +4,7 @@ import { parse } from '../schema/parse.ts'
 import { type EnsureWorkspaceInput, ensureWorkspaceInput, type Workspace } from '../schema/workspace.ts'
 import { createWorkspace } from './create-workspace.ts'
 import { defaultWorkspace, writableWorkspace } from './resolve-workspace.ts'
-import type { Created } from './services.ts'
+import type { Created } from './use-cases.ts'
 
 /** Creates the workspace with this id, or answers the one that is there, as it is. */
 export async function ensureWorkspace(ctx: Context, input: EnsureWorkspaceInput): Promise<Created<Workspace>> {

@@ -6,7 +6,7 @@ import { integer, object, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
 import { replayBounds, replayMoment, timeRange } from './replay-input.ts'
-import type { EventService } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 const mostEvents = 10_000
 const batchSize = 100
@@ -19,7 +19,7 @@ export const eraseInput = object({
 })
 
 /** Erases events with all that was recorded of them: open attempts are not sent any more. */
-export function eraseService(ctx: Context): Pick<EventService, 'delete' | 'erase'> {
+export function eraseService(ctx: Context): Pick<EventUseCases, 'delete' | 'erase'> {
   return {
     async delete(workspaceId, id) {
       if (idPattern.test(id)) await ctx.storage.events.erase(workspaceId, [id])

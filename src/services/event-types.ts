@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { dataSchema } from '../core/data-schema.ts'
-import type { EventTypeService } from './services.ts'
+import type { EventTypeService } from '../surface/event-types.ts'
 
 /** Tells the catalogue of the host. */
 export function eventTypeService(ctx: Context): EventTypeService {

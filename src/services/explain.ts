@@ -8,8 +8,9 @@ import type { Attempt } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { listParameters, parameterProblems } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
+import type { Explanation } from '../surface/events.ts'
 import { invalidParameters } from './listing.ts'
-import type { EventService, Explanation } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 /** Attempts that are read at once, and those of an endpoint that are shown. */
 const attemptsOfPage = 1000
@@ -23,7 +24,7 @@ interface Tries {
 }
 
 /** Tells for each endpoint of the workspace whether it got an event, and why not. Endpoints come in the order of their ids. */
-export function explainService(ctx: Context): Pick<EventService, 'explain'> {
+export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
   return {
     async explain(workspaceId, id, { limit, after } = {}) {
       const most = limit === undefined ? Infinity : readLimit(limit)

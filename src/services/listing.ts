@@ -11,7 +11,7 @@ import {
   parameterProblems,
   type TimeFilter,
 } from '../schema/page.ts'
-import type { PageOf } from './services.ts'
+import type { PageOf } from '../surface/lists.ts'
 
 const defaultLimit = 20
 const paging = new Set(['page_no', 'page_size', 'limit', 'sort', 'after', 'before'])

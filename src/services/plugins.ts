@@ -3,13 +3,14 @@ import type { PluginKind } from '../contracts/plugin.ts'
 import { sameJson } from '../core/same-json.ts'
 import { type FieldErrors, invalid, PosthornError } from '../errors.ts'
 import { listParameters } from '../schema/page.ts'
-import { check, parse } from '../schema/parse.ts'
-import { type Plugin, type PluginInput, pluginInput } from '../schema/plugin.ts'
+import { parse } from '../schema/parse.ts'
+import { type Plugin, pluginInput } from '../schema/plugin.ts'
+import { checkStandard } from '../schema/standard.ts'
 import { type Described, resourceService } from './resources.ts'
 import { holdsSealed, sealedRowsOf } from './secrets/row-secrets.ts'
-import type { PluginListInput, ResourceService } from './services.ts'
+import type { PluginUseCases } from './use-cases.ts'
 
-export function pluginService(ctx: Context): ResourceService<Plugin, PluginInput, PluginListInput> {
+export function pluginService(ctx: Context): PluginUseCases {
   async function describe(input: unknown, existing: Plugin | null, workspaceId: string): Promise<Described<Plugin>> {
     const { id, created_at: _created, updated_at: _updated, ...fields } = parse(pluginInput, input)
     const kind = ctx.plugins.get(fields.name)
@@ -94,7 +95,7 @@ export async function completeConfig(
   }
   const unopened = ctx.secrets.seals ? (await sealedRowsOf(ctx.secrets)).unopenedProblems(kind, filled) : null
   if (unopened !== null) return { ok: false, fields: unopened }
-  const config = check(kind.config, filled)
+  const config = await checkStandard(kind.config, filled)
   if (!config.ok) return config
   const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
   // A kind tells its reasons in the form of a body's.

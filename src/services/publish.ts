@@ -1,16 +1,17 @@
 import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
 import { PosthornError } from '../errors.ts'
-import { eventInput, type EventInput, mostOfBatch, type StoredEvent } from '../schema/event.ts'
+import type { EventInput } from '../schema/catalogue.ts'
+import { eventInput, mostOfBatch, type StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Incoming, Ingest, Ingested } from './ingest.ts'
-import type { Created, EventService, StoredAnswer } from './services.ts'
+import type { Created, EventUseCases, StoredAnswer } from './use-cases.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { defaultWorkspace, makeDefault, unknownWorkspace } from './resolve-workspace.ts'
 
 /** Publishes events that the host or an API client made. */
-export function publishService(ctx: Context, ingest: Ingest): Pick<EventService, 'create' | 'createMany'> {
+export function publishService(ctx: Context, ingest: Ingest): Pick<EventUseCases, 'create' | 'createMany'> {
   const defaults = singleFlight(() => makeDefault(ctx))
 
   /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */

@@ -4,7 +4,7 @@ import { matches } from '../core/match.ts'
 import { manual } from '../core/schedule.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
-import type { ReplayReport } from './services.ts'
+import type { ReplayReport } from '../surface/events.ts'
 
 const batchSize = 500
 /** Events that one call looks at. */

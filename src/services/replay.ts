@@ -12,7 +12,8 @@ import {
   replayInput,
   timeRange,
 } from './replay-input.ts'
-import type { EventService, ReplayReport } from './services.ts'
+import type { ReplayReport } from '../surface/events.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 const batchSize = 500
 
@@ -20,7 +21,7 @@ const batchSize = 500
  * Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. With
  * `missing` what an endpoint never got.
  */
-export function replayService(ctx: Context): Pick<EventService, 'replay'> {
+export function replayService(ctx: Context): Pick<EventUseCases, 'replay'> {
   return {
     async replay(workspaceId, input, { dryRun = false } = {}) {
       const filter = parse(replayInput, input)

@@ -7,7 +7,7 @@ import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
-import type { ResourceService } from './services.ts'
+import type { ResourceUseCases } from './use-cases.ts'
 import { refusalOf } from './taken.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { boundsOf, unknownWorkspace, writeInto } from './resolve-workspace.ts'
@@ -45,7 +45,7 @@ export interface ResourceKind<Row extends Resource> {
 export function resourceService<Row extends Resource, Input, Query extends ListInput>(
   ctx: Context,
   kind: ResourceKind<Row>,
-): ResourceService<Row, Input, Query> {
+): ResourceUseCases<Row, Input, Query> {
   const { secrets } = ctx
   const { noun, collection, parameters, describe, insert, replaced } = kind
   return {

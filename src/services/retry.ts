@@ -4,10 +4,10 @@ import { manual } from '../core/schedule.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './job-of.ts'
-import type { EventService } from './services.ts'
+import type { EventUseCases } from './use-cases.ts'
 
 /** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
-export function retryService(ctx: Context): Pick<EventService, 'retry'> {
+export function retryService(ctx: Context): Pick<EventUseCases, 'retry'> {
   return {
     async retry(workspaceId, id, endpointId) {
       const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null

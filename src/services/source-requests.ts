@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { notFound } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
-import type { SourceService } from './services.ts'
+import type { SourceService } from '../surface/sources.ts'
 
 /** Shows what the gateway of this process took for a source. */
 export function sourceRequestService(ctx: Context): Pick<SourceService, 'requests'> {

@@ -3,11 +3,11 @@ import type { Platform } from '../contracts/platform.ts'
 import { withResponseKept } from '../core/webhookx.ts'
 import { listParameters } from '../schema/page.ts'
 import { parse } from '../schema/parse.ts'
-import { type Source, type SourceInput, sourceInput } from '../schema/source.ts'
+import { type Source, sourceInput } from '../schema/source.ts'
 import { type Described, resourceService } from './resources.ts'
-import type { OwnedListInput, ResourceService } from './services.ts'
+import type { SourceUseCases } from './use-cases.ts'
 
-export function sourceService(ctx: Context): ResourceService<Source, SourceInput, OwnedListInput> {
+export function sourceService(ctx: Context): Omit<SourceUseCases, 'requests'> {
   return resourceService(ctx, {
     noun: 'sources',
     collection: ctx.storage.sources,

@@ -7,7 +7,7 @@ import type { InstanceStatsInput, StatsBucket, StatsReport, StatsStep } from '..
 import { foldNotes, hoursKeptMs, minutesKeptMs } from './fold-notes.ts'
 import { invalidParameters, checkedParameters } from './listing.ts'
 import { processesKeptMs } from './seen-process.ts'
-import type { UseCases } from './services.ts'
+import type { UseCases } from './use-cases.ts'
 
 const mostBuckets = 1500
 const mostGroups = 100

@@ -4,7 +4,7 @@ import { durationText, sizeText } from '../core/duration.ts'
 import { PosthornError } from '../errors.ts'
 import type { ComponentHealth } from '../schema/status.ts'
 import { withDeadline } from '../runtime/deadline.ts'
-import type { Services } from './services.ts'
+import type { Services } from './use-cases.ts'
 
 /** Less than five seconds, so that a fault is told within them. */
 const deadlineMs = 4_000

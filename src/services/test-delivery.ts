@@ -17,7 +17,7 @@ import { attemptService } from './attempts.ts'
 import type { Deliver } from './deliver.ts'
 import type { Loaded } from './loaded-attempt.ts'
 import type { Ingest } from './ingest.ts'
-import type { EndpointService } from './services.ts'
+import type { EndpointUseCases } from './use-cases.ts'
 
 const sample = { message: 'A test delivery from Posthorn.' }
 export const testInput = object({
@@ -33,7 +33,7 @@ const graceMs = 10_000
  * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
  * So does a call that found no connection: a worker then makes the delivery.
  */
-export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointService, 'test'> {
+export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointUseCases, 'test'> {
   const shares = tenantShares(ctx.settings.deliver.concurrency)
 
   return {

@@ -11,7 +11,7 @@ import { type Workspace, workspaceInput } from '../schema/workspace.ts'
 import { createWorkspace } from './create-workspace.ts'
 import { ensureWorkspace } from './ensure-workspace.ts'
 import { type Asked, listPage } from './listing.ts'
-import type { WorkspaceUseCases } from './services.ts'
+import type { WorkspaceUseCases } from './use-cases.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './resolve-workspace.ts'
 

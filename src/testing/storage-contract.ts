@@ -1,6 +1,7 @@
 import type { Storage } from '../contracts/storage.ts'
 import type { Contract } from './contract.ts'
 import { attemptCases } from './storage/attempts.ts'
+import { timelineCases } from './storage/timeline.ts'
 import { boundsCases } from './storage/bounds.ts'
 import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
@@ -23,6 +24,7 @@ export const storageContract: Contract<Storage> = [
   ...ruleCases,
   ...eventCases,
   ...attemptCases,
+  ...timelineCases,
   ...settlementCases,
   ...refusalCases,
   ...traceCases,

@@ -1,9 +1,10 @@
 import { portablePlatform } from '../portable.ts'
 import { makePosthorn } from '../posthorn.ts'
 import type { Options } from '../options.ts'
-import type { CatalogueEvent, EventCatalogue } from '../schema/catalogue.ts'
-import type { EventInput } from '../schema/event.ts'
-import type { Posthorn } from '../surface.ts'
+import type { PluginKind, PluginsOf } from '../contracts/plugin.ts'
+import type { AnyEvents } from '../schema/catalogue.ts'
+import type { PluginInput } from '../schema/plugin.ts'
+import type { Posthorn } from '../surface/posthorn.ts'
 import { duration, type FakeClock, fakeClock } from './fake-clock.ts'
 import { type RecordedDelivery, type ScriptedReceiver, scriptedReceivers } from './receiver.ts'
 
@@ -18,7 +19,11 @@ const signalOf = {
 } as const
 
 /** An instance whose time stands still until it is told to go on, and whose receivers are scripted. */
-export interface TestPosthorn<Input = EventInput> extends Posthorn<Input> {
+export interface TestPosthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput> extends Posthorn<
+  Catalogue,
+  Plugins
+> {
+  /** The time of the instance. */
   readonly clock: FakeClock
   /** Requests that would have been sent, in order. The functions of deliveries are members of this list. */
   readonly deliveries: readonly RecordedDelivery[] & Posthorn['deliveries']
@@ -30,12 +35,11 @@ export interface TestPosthorn<Input = EventInput> extends Posthorn<Input> {
   until(milestone: Milestone): Promise<void>
 }
 
-export interface TestPosthornOptions<Events extends EventCatalogue = EventCatalogue> extends Omit<
-  Options,
-  'clock' | 'http' | 'events'
-> {
-  /** As in the options of `createPosthorn`. */
-  readonly events?: Events
+/** The options of `createTestPosthorn`: those of `createPosthorn` without clock and HTTP client. */
+export interface TestPosthornOptions<
+  Events extends AnyEvents = AnyEvents,
+  Kinds extends readonly PluginKind[] = readonly PluginKind[],
+> extends Omit<Options<Events, Kinds>, 'clock' | 'http'> {
   /** Unix milliseconds; 2026-01-01T00:00:00Z by default. */
   readonly startAt?: number
 }
@@ -44,9 +48,10 @@ export interface TestPosthornOptions<Events extends EventCatalogue = EventCatalo
  * Makes an instance for tests: in memory, with a fake clock, sending nothing. Nothing needs `start`: publish, then
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
  */
-export function createTestPosthorn<const Events extends EventCatalogue = EventCatalogue>(
-  options: TestPosthornOptions<Events> = {},
-): TestPosthorn<CatalogueEvent<Events>> {
+export function createTestPosthorn<
+  Events extends AnyEvents = AnyEvents,
+  const Kinds extends readonly PluginKind[] = readonly [],
+>(options: TestPosthornOptions<Events, Kinds> = {}): TestPosthorn<Events, PluginInput<PluginsOf<Kinds>>> {
   const { startAt, ...rest } = options
   const clock = fakeClock(startAt)
   const receivers = scriptedReceivers(clock)

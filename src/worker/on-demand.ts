@@ -1,6 +1,6 @@
 import { lazy } from '../runtime/lazy.ts'
+import type { Worker } from '../surface/worker.ts'
 import type { Needs } from './needs.ts'
-import type { Worker } from './worker.ts'
 
 /** The worker, loaded at the first call. A process that only receives and publishes never loads the code of the worker. */
 export function workerOnDemand(needs: Needs): Worker {

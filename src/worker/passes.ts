@@ -1,14 +1,8 @@
 import { minuteMs } from '../core/periods.ts'
+import type { TickReport } from '../surface/worker.ts'
 import { lengthenEveryMs } from './holds.ts'
 import type { Parts } from './loops.ts'
 import type { Needs } from './needs.ts'
-
-export interface TickReport {
-  readonly delivered: number
-  readonly failed: number
-  /** Jobs still in the queue, those due later included. */
-  readonly remaining: number
-}
 
 /** What the worker does when `tick` or `drain` is called, instead of in its loops. */
 export class Passes {

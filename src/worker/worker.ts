@@ -2,13 +2,14 @@ import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import { startTimer } from '../runtime/timer.ts'
+import type { TickReport, Worker } from '../surface/worker.ts'
 import { Deliveries } from './deliveries.ts'
 import { inboxConsumer } from './inbox.ts'
 import { Holds } from './holds.ts'
 import type { Parts } from './loops.ts'
 import type { Needs } from './needs.ts'
 import { Outcomes } from './outcomes.ts'
-import { Passes, type TickReport } from './passes.ts'
+import { Passes } from './passes.ts'
 import { RateLimits } from './rate-limits.ts'
 import { Rests } from './rests.ts'
 import { Run } from './run.ts'
@@ -20,28 +21,6 @@ import { upkeep } from './upkeep.ts'
 const graceMs = 500
 /** What closing the connections of engines may take after that. */
 const releaseMs = 400
-
-export interface Worker {
-  /**
-   * Claims and delivers, stores what async sources accepted, and does the minute's work, until `stop`. Calls during a
-   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop.
-   */
-  start(): Promise<void>
-  /**
-   * Claims nothing more. Requests in flight may finish within `timeoutMs` (milliseconds, default 10,000). Then requests are
-   * aborted, and their jobs wait in the queue until the leases end. Resolves within `timeoutMs` and a second, whatever the
-   * engine does: calls that wait for the engine then get `unavailable`. During a start it waits for the start, then stops.
-   * May be called at any time, any number of times.
-   */
-  stop(options?: { timeoutMs?: number }): Promise<void>
-  /**
-   * Does once, without timers, all that `start` does again and again. Claims for at most `budgetMs` (milliseconds, default
-   * 10,000), then waits for the requests in flight.
-   */
-  tick(options?: { budgetMs?: number }): Promise<TickReport>
-  /** Ticks until nothing is due. `until` (unix ms): until nothing is due at that time; a fake clock is advanced to it. */
-  drain(options?: { until?: number }): Promise<void>
-}
 
 /** Starts and stops the loops of this process. */
 export class LocalWorker implements Worker {

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, onTestFinish
 
 import { createPosthorn, isRetryable, PosthornError } from '../../adapters/node/index.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
-import type { Posthorn } from '../../src/surface.ts'
+import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
 import { fakeClock, type FakeClock } from '../../src/testing/fake-clock.ts'
-import type { Posthorn } from '../../src/surface.ts'
+import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { ok } from '../support/held-http.ts'
 import { schemasOf } from '../support/postgres.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'

@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
 import { createPosthorn } from '../../adapters/node/index.ts'
-import type { BoundPosthorn, Posthorn } from '../../src/surface.ts'
+import type { BoundPosthorn, Posthorn } from '../../src/surface/posthorn.ts'
 import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')

@@ -1,5 +1,5 @@
 import type { Options } from '../../src/options.ts'
-import type { Posthorn } from '../../src/surface.ts'
+import type { Posthorn } from '../../src/surface/posthorn.ts'
 import type { Setting } from './compare.ts'
 import { type Engine, openPosthorn } from './engines.ts'
 import { laps, warmUp } from './peers/tools.ts'

@@ -7,7 +7,8 @@ import { memory } from '../../adapters/memory/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import type { DeliverOptions, Options, Posthorn, Storage } from '../../src/public.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
+import type { DeliverOptions, Options, Posthorn } from '../../src/exports.ts'
 
 export const engines = ['memory', 'postgres', 'redis', 'postgres + redis'] as const
 export type Engine = (typeof engines)[number]

@@ -5,7 +5,7 @@ import { Redis } from 'ioredis'
 import { memory } from '../../adapters/memory/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { redis, type RedisClient } from '../../adapters/redis/index.ts'
-import type { Options } from '../../src/public.ts'
+import type { Options } from '../../src/exports.ts'
 import { clients, startRedis } from '../support/redis.ts'
 
 // What an instance that has nothing to do asks of Redis: commands of its connections as MONITOR shows them, without those

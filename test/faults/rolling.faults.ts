@@ -2,7 +2,7 @@
 // about a minute, most of which is the build of the old package.
 import { Pool } from 'pg'
 
-import type { Posthorn } from '../../src/surface.ts'
+import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { ownPostgres } from '../support/postgres.ts'
 import { type Package, packageBefore, packageIn } from './package-before.ts'
 import { seconds, table, until } from './report.ts'

@@ -217,10 +217,10 @@ describe('connect-auth takes what the providers document', () => {
     }
   })
 
-  test('standard-webhooks: a whsec_ secret is stored with its padding', () => {
+  test('standard-webhooks: a whsec_ secret is stored with its padding', async () => {
     const padded = `whsec_${Buffer.alloc(32, 9).toString('base64')}`
     const unpadded = { provider: 'openai', provider_config: { secret: padded.replace(/=+$/, '') } }
-    expect(written(connectAuth, unpadded)).toMatchObject({ provider_config: { secret: padded } })
+    expect(await written(connectAuth, unpadded)).toMatchObject({ provider_config: { secret: padded } })
   })
 
   test('standard-webhooks: any of several signatures, whatever versions stand beside', async () => {
@@ -247,7 +247,7 @@ describe('connect-auth takes what the providers document', () => {
   })
 
   test('okta: a GET with a challenge is answered with it and goes no further', async () => {
-    const config = written(connectAuth, { provider: 'okta', provider_config: senders['okta']!.config })
+    const config = await written(connectAuth, { provider: 'okta', provider_config: senders['okta']!.config })
     const plugin = await connectAuth.prepare(config as never, platform)
     const challenge = inboundRequest({ method: 'GET', headers: { 'X-Okta-Verification-Challenge': 'Me_rShK8"' } })
     const answer = (await plugin.inbound!(challenge, inboundContext())) as Response
@@ -305,8 +305,8 @@ describe('the config of connect-auth', () => {
     }
   })
 
-  test('has a tolerance of 300 seconds', () => {
-    expect(written(connectAuth, { provider: 'slack', provider_config: { secret } })).toEqual({
+  test('has a tolerance of 300 seconds', async () => {
+    expect(await written(connectAuth, { provider: 'slack', provider_config: { secret } })).toEqual({
       provider: 'slack',
       provider_config: { secret, tolerance_window: 300 },
     })

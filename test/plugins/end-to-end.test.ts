@@ -40,7 +40,7 @@ describe('plugins in an instance', () => {
       request: { url: 'https://example.com/in' },
       events: ['*'],
     })
-    const add = (name: string, config = {}) =>
+    const add = (name: 'webhookx-signature' | 'standard-webhooks' | 'shout', config = {}) =>
       posthorn.plugins.create('default', { name, endpoint_id: endpoint.id, config })
     const webhookx = await add('webhookx-signature')
     const standard = await add('standard-webhooks', { envelope: true })
@@ -86,6 +86,7 @@ describe('plugins in an instance', () => {
       source_id: source.id,
       config: { provider: 'github', provider_config: { token: 'x' } },
     }
+    // @ts-expect-error GitHub is known by a secret
     await expect(posthorn.plugins.create('default', plugin)).rejects.toMatchObject({
       code: 'validation',
       fields: {

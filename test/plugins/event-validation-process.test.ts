@@ -13,7 +13,7 @@ afterAll(() => {
 
 async function source(schema: unknown, version = 'draft-07') {
   const config = { version, schemas: { a: JSON.stringify(schema) }, verbose_response: true }
-  const plugin = await kind.prepare(written(kind, config) as never, nodePlatform)
+  const plugin = await kind.prepare((await written(kind, config)) as never, nodePlatform)
   prepared.push(plugin)
   return async (data: unknown) => {
     const body = typeof data === 'string' ? data : JSON.stringify(data)

@@ -8,7 +8,7 @@ const kind = eventValidation()
 
 /** Sends events to a source with the plugin: answers `passed`, or the status and the body of the refusal. */
 async function source(config: Readonly<Record<string, unknown>>) {
-  const plugin = await kind.prepare(written(kind, config) as never, platform)
+  const plugin = await kind.prepare((await written(kind, config)) as never, platform)
   return async (body: string | object) => {
     const request = inboundRequest({ body: typeof body === 'string' ? body : JSON.stringify(body) })
     const verdict = await plugin.inbound!(request, inboundContext())

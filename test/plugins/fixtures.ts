@@ -4,7 +4,7 @@ import type { HashName, Platform } from '../../src/contracts/platform.ts'
 import type { InboundContext, OutboundContext, PluginKind } from '../../src/contracts/plugin.ts'
 import type { Inbound, Outbound } from '../../src/contracts/request.ts'
 import { portablePlatform } from '../../src/portable.ts'
-import { check } from '../../src/schema/parse.ts'
+import { checkStandard } from '../../src/schema/standard.ts'
 
 /** As much of a platform as plugins use, by node:crypto. */
 export const platform: Platform = {
@@ -89,21 +89,21 @@ function outboundRequest(body: string | null): Outbound {
 
 /** What a config is refused for when it is written: its reasons by place, or null. Secrets are made first, as on a write. */
 export async function refusal(kind: PluginKind, config: Readonly<Record<string, unknown>>): Promise<unknown> {
-  const parsed = check(kind.config, kind.fill?.(config, platform) ?? config)
+  const parsed = await checkStandard(kind.config, kind.fill?.(config, platform) ?? config)
   if (!parsed.ok) return JSON.parse(JSON.stringify(parsed.fields))
   return (await kind.verify?.(parsed.value, platform)) ?? null
 }
 
 /** The config as it is stored. */
-export function written(kind: PluginKind, config: Readonly<Record<string, unknown>> = {}): unknown {
-  const parsed = check(kind.config, kind.fill?.(config, platform) ?? config)
+export async function written(kind: PluginKind, config: Readonly<Record<string, unknown>> = {}): Promise<unknown> {
+  const parsed = await checkStandard(kind.config, kind.fill?.(config, platform) ?? config)
   if (!parsed.ok) throw new Error(`refused: ${JSON.stringify(parsed.fields)}`)
   return parsed.value
 }
 
 /** A source guarded by one plugin: answers the status that a sender gets, 200 where the request passes. */
 export async function guard(kind: PluginKind, config: Readonly<Record<string, unknown>>, context = inboundContext()) {
-  const plugin = await kind.prepare(written(kind, config), platform)
+  const plugin = await kind.prepare(await written(kind, config), platform)
   return async (sent: Sent): Promise<number> => {
     const request = inboundRequest(sent)
     const verdict = await plugin.inbound!(request, context)
@@ -122,6 +122,6 @@ export async function sent(
   body: string | null,
   context = outboundContext({ data: body ?? 'foo' }),
 ): Promise<Outbound> {
-  const plugin = await kind.prepare(written(kind, config), platform)
+  const plugin = await kind.prepare(await written(kind, config), platform)
   return plugin.outbound!(outboundRequest(body), context)
 }

@@ -30,16 +30,16 @@ describe('webhookx-signature', () => {
     expect(body).toBeNull()
   })
 
-  test('makes a secret of 32 letters and digits when none is given, another each time', () => {
-    const one = written(webhookxSignature) as { signing_secret: string }
-    const other = written(webhookxSignature, { signing_secret: null }) as { signing_secret: string }
+  test('makes a secret of 32 letters and digits when none is given, another each time', async () => {
+    const one = (await written(webhookxSignature)) as { signing_secret: string }
+    const other = (await written(webhookxSignature, { signing_secret: null })) as { signing_secret: string }
     expect(one.signing_secret).toMatch(/^[A-Za-z0-9]{32}$/)
     expect(other.signing_secret).toMatch(/^[A-Za-z0-9]{32}$/)
     expect(one.signing_secret).not.toBe(other.signing_secret)
   })
 
-  test('keeps the secret that is given', () => {
-    expect(written(webhookxSignature, { signing_secret: 'mine' })).toEqual({ signing_secret: 'mine' })
+  test('keeps the secret that is given', async () => {
+    expect(await written(webhookxSignature, { signing_secret: 'mine' })).toEqual({ signing_secret: 'mine' })
   })
 
   test('refuses what is no secret', async () => {

@@ -5,7 +5,7 @@ import { clientOf } from '../../adapters/postgres/client-of.ts'
 import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
-import type { BoundPosthorn, Posthorn } from '../../src/surface.ts'
+import type { BoundPosthorn, Posthorn } from '../../src/surface/posthorn.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 /** How a host holds transactions open. What it gives to `using` is given here. */

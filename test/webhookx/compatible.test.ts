@@ -215,7 +215,7 @@ onEveryEngine((fresh) => {
   })
 })
 
-const keyAuth = { param_name: 'k', param_locations: ['query'], key: 'secret' }
+const keyAuth = { param_name: 'k', param_locations: ['query'], key: 'secret' } as const
 
 describe('the switch', () => {
   test('has one value', () => {

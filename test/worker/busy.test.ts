@@ -8,7 +8,7 @@ import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
-import type { Posthorn } from '../../src/surface.ts'
+import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { ok } from '../support/held-http.ts'
 
 const url = 'https://shop.test/hooks'

@@ -12,7 +12,7 @@ async function withEndpoint(posthorn: TestPosthorn, changes: object = {}) {
   return await posthorn.endpoints.create('default', { request: { url }, events: ['order.*'], ...changes })
 }
 
-const publish = (posthorn: TestPosthorn, event_type = 'order.created', data: unknown = { n: 1 }) =>
+const publish = (posthorn: TestPosthorn, event_type = 'order.created', data: object = { n: 1 }) =>
   posthorn.events.create('default', { event_type, data })
 
 async function attemptsOf(posthorn: TestPosthorn) {

@@ -1,4 +1,5 @@
-import type { Posthorn, Storage } from 'posthorn'
+import type { Posthorn } from 'posthorn'
+import type { Storage } from 'posthorn/contracts'
 
 import type { Engine } from '../engine.ts'
 import type { ReadSettings } from '../read-settings.ts'

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import type { Posthorn, ResealReport, SecretsStatus } from 'posthorn'
+import type { Posthorn } from 'posthorn'
 
 import { command, group, type Surroundings } from '../command.ts'
 import { UsageError } from '../failure.ts'
@@ -7,6 +7,9 @@ import { lineLogger } from '../logger.ts'
 import { now } from '../now.ts'
 import { tableLines, type Terminal, wrapped } from '../terminal.ts'
 import { allOf, explained, settingsOf } from './serve.ts'
+
+type SecretsStatus = Awaited<ReturnType<Posthorn['secrets']['status']>>
+type ResealReport = Awaited<ReturnType<Posthorn['secrets']['reseal']>>
 
 interface Given {
   readonly config?: string

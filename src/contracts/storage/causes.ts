@@ -4,13 +4,19 @@
  */
 export type CauseKind = 'exhausted' | 'disabled' | 'failing' | 'troubled'
 
+/** Why one operational event is to be published. */
 export interface Cause {
+  /** What happened. */
   readonly kind: CauseKind
   /** Unique among those of its kind: the attempt or, where it is none of an attempt's, endpoint and time. */
   readonly id: string
+  /** Id of the workspace. */
   readonly workspace_id: string
+  /** Id of the endpoint. */
   readonly endpoint_id: string
+  /** Id of the attempt; null where the cause is none of an attempt's. */
   readonly attempt_id: string | null
+  /** When it happened, unix milliseconds. */
   readonly at: number
   /** Why the endpoint was disabled. */
   readonly reason: 'gone' | 'breaker' | 'failing' | null
@@ -22,5 +28,6 @@ export interface Causes {
   add(causes: readonly Cause[]): Promise<void>
   /** Causes of a kind in id order, after an id. */
   list(options: { kind: CauseKind; after: string | null; limit: number }): Promise<readonly Cause[]>
+  /** Removes causes. One that is not there is no error. */
   remove(causes: readonly Pick<Cause, 'kind' | 'id'>[]): Promise<void>
 }

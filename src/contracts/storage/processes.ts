@@ -2,10 +2,13 @@
 export interface Process {
   /** Made anew at each start of a process. */
   readonly id: string
+  /** Version of Posthorn. */
   readonly version: string
   /** Such as `node v22.1.0`. */
   readonly runtime: string
+  /** When the process started, unix milliseconds. */
   readonly started_at: number
+  /** When the process was seen last, unix milliseconds. */
   readonly seen_at: number
   /** Requests in flight. */
   readonly in_flight: number

@@ -3,38 +3,51 @@ import type { StatsGroup, StatsStep } from '../../schema/stats.ts'
 /** One number for each of `countNames` of core/counts.ts. */
 export type Counts = number[]
 
+/** Which sums are asked for. Filters that are given must all hold. */
 export interface StatisticsQuery {
   /** Null: of all workspaces. */
   readonly workspaceId: string | null
-  /** Minutes know no event types. */
+  /** How long a bucket is. Minutes know no event types. */
   readonly step: StatsStep
   /** Unix milliseconds: buckets that begin at `from` or later and before `to`. Days are those of UTC. */
   readonly from: number
+  /** See `from`. */
   readonly to: number
+  /** Sums of this endpoint. */
   readonly endpoint_id?: string | undefined
+  /** Sums of this event type. */
   readonly event_type?: string | undefined
 }
 
 /** The groups that are told by name. All others come together as `*`. */
 export interface Grouping {
+  /** What is grouped by. */
   readonly by: StatsGroup
+  /** The names of the groups. */
   readonly names: readonly string[]
 }
 
+/** The sums of one bucket, of one group. */
 export interface StatisticsRow {
+  /** When the bucket begins, unix milliseconds. */
   readonly time: number
   /** Null where nothing is grouped. */
   readonly group: string | null
+  /** The sums. */
   readonly counts: Counts
 }
 
 /** What became of an endpoint's tries, canceled ones left out. `failures` and `exhausted` count since the last success. */
 export interface Streak {
+  /** When a try succeeded last, unix milliseconds. */
   readonly succeeded_at: number | null
+  /** When a try failed last, unix milliseconds. */
   readonly failed_at: number | null
   /** The attempt that failed last. */
   readonly attempt_id: string | null
+  /** Tries that failed. */
   readonly failures: number
+  /** Deliveries that were given up. */
   readonly exhausted: number
 }
 

@@ -43,7 +43,7 @@ export function eventValidation(): PluginKind<EventValidationConfig> {
   const runners = runnerOf<Runner>(({ thread }) => (thread === undefined ? ownThreadRunner() : processRunner(thread)))
   let numbers = 0
 
-  return definePlugin<EventValidationConfig>({
+  return definePlugin({
     name: 'event-validation',
     sides: ['inbound'],
     config,

@@ -5,6 +5,7 @@ import { dialects, isDocument, isSchema, reasonAt, type Schema, type Version } f
 import { readSchema, type Validator } from './validator.ts'
 
 export interface Schemas {
+  /** The version of JSON Schema, or OpenAPI 3.0. */
   readonly version: Version
   /** JSON Schemas as JSON texts, by event type. */
   readonly schemas: Readonly<Record<string, string>>

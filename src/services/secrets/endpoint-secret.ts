@@ -11,7 +11,7 @@ import { rotateInput } from '../../schema/rotate-secret.ts'
 import type { EndpointSecret } from '../../schema/secrets.ts'
 import { idPattern } from '../../schema/shared.ts'
 import { completeConfig } from '../plugins.ts'
-import type { EndpointService } from '../services.ts'
+import type { EndpointService } from '../../surface/endpoints.ts'
 
 const mostAlive = 5
 

@@ -2,7 +2,7 @@ import { identify } from '../../core/config-plan.ts'
 import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
 import { isPlainObject } from '../../schema/fields.ts'
-import { reasonsAt } from '../../schema/parse.ts'
+import { refusalAt } from '../../schema/parse.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import { givenSecrets, type Refusal } from './given-secrets.ts'
 import type { SealedRows } from './sealed-rows.ts'
@@ -75,7 +75,7 @@ export async function givenDocument(
     ...(Object.hasOwn(document, 'endpoints') && { endpoints: await owners('endpoints') }),
     ...(Object.hasOwn(document, 'sources') && { sources: await owners('sources') }),
   }
-  if (refusals.length > 0) throw reasonsAt(refusals)
+  if (refusals.length > 0) throw refusalAt(refusals)
   return read
 }
 

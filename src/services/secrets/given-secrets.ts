@@ -2,7 +2,7 @@ import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import { isMask, maskOfSealed } from '../../core/mask.ts'
 import { boundTo, isSealed } from '../../core/sealed.ts'
 import { type SecretPlace, withTexts } from '../../core/secret-places.ts'
-import { reasonsAt } from '../../schema/parse.ts'
+import { refusalAt } from '../../schema/parse.ts'
 import { type KnownText, type SealedRows, shown } from './sealed-rows.ts'
 import { UnopenedError } from './unopened-error.ts'
 
@@ -58,7 +58,7 @@ export async function givenInput(
   const { id } = (input ?? {}) as { readonly id?: unknown } // of whatever was given
   const meant = { id: stored.id ?? (typeof id === 'string' ? id : null), name: stored.name ?? '', known }
   const read = await givenSecrets(secrets, workspaceId, noun, input, meant)
-  if (read.refusals.length > 0) throw reasonsAt(read.refusals)
+  if (read.refusals.length > 0) throw refusalAt(read.refusals)
   return read.input
 }
 

@@ -8,7 +8,7 @@ import { configSecrets, headerSecrets, type SecretPlace, withTexts } from '../..
 import type { FieldErrors } from '../../errors.ts'
 import type { SecretsOptions } from '../../options.ts'
 import { isPlainObject } from '../../schema/fields.ts'
-import { reasonsAt } from '../../schema/parse.ts'
+import { refusalAt } from '../../schema/parse.ts'
 import type { RowSecretsNeeds } from './needs.ts'
 import { UnopenedError } from './unopened-error.ts'
 import { missingKey, vault, type Vault } from './vault.ts'
@@ -130,7 +130,7 @@ export class SealedRows {
       path: path.slice(1),
       message: `the stored secret cannot be opened: it is sealed with key '${readSealed(text)?.keyId}'`,
     }))
-    return reasonsAt(reasons).fields ?? null
+    return refusalAt(reasons).fields ?? null
   }
 
   /** A row whose secrets at these places are sealed with the key that seals now. @throws UnopenedError */

@@ -1,4 +1,4 @@
-import type { Posthorn } from '../../surface.ts'
+import type { Posthorn } from '../../surface/posthorn.ts'
 import type { Plan, SimulatedProcess, World } from './process.ts'
 
 const slowMs = 5000

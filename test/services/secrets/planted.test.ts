@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { memory } from '../../../adapters/memory/index.ts'
 import { redis } from '../../../adapters/redis/index.ts'
 import { definePlugin } from '../../../src/contracts/plugin.ts'
+import type { PluginInput } from '../../../src/schema/plugin.ts'
 import type { Storage } from '../../../src/contracts/storage.ts'
 import { openTelemetry } from '../../../src/otel.ts'
 import { createTestPosthorn } from '../../../src/testing/test-posthorn.ts'
@@ -101,7 +102,8 @@ async function wholeOutput(storage: Storage): Promise<string> {
     },
     { name: 'webhookx-signature', config: { signing_secret: secrets.signing } },
   ]
-  for (const plugin of outbound) await posthorn.plugins.create('default', { ...plugin, endpoint_id: 'shop' })
+  for (const plugin of outbound)
+    await posthorn.plugins.create('default', { ...plugin, endpoint_id: 'shop' } as PluginInput)
   const provider = (name: string, provider_config: object) => ({
     name: 'connect-auth',
     config: { provider: name, provider_config },
@@ -117,7 +119,7 @@ async function wholeOutput(storage: Storage): Promise<string> {
   ]
   for (const [i, plugin] of inbound.entries()) {
     await posthorn.sources.create('default', { id: `source-${i}`, config: { http: { path: `/${i}` } } })
-    await posthorn.plugins.create('default', { ...plugin, source_id: `source-${i}` })
+    await posthorn.plugins.create('default', { ...plugin, source_id: `source-${i}` } as PluginInput)
     const answer = await posthorn.gateway.fetch(new Request(`http://in.test/${i}`, { method: 'POST', body: '{}' }))
     expect(answer.status).toBe(401)
     say(await answer.text())

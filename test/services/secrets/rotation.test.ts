@@ -174,7 +174,7 @@ describe('a rotation', () => {
   test('one secret of a config must stay', async () => {
     const posthorn = createTestPosthorn({ logger: memoryLog() })
     await posthorn.endpoints.create('default', { id: 'shop', request: { url } })
-    const create = (list: readonly unknown[]) =>
+    const create = (list: readonly (string | { secret: string; expires_at: number | null })[]) =>
       posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: 'shop', config: { secrets: list } })
     await expect(create([{ secret: whsec, expires_at: 5 }])).rejects.toMatchObject({
       fields: { config: { secrets: 'one secret must have no expires_at' } },

@@ -59,7 +59,7 @@ test('the key is changed under traffic, and a process dies in the middle: every 
   for (let i = 0; i < endpoints; i++) {
     const headers = { authorization: `Bearer of the receiver ${i}` }
     await first.endpoints.create('default', { id: `shop-${i}`, request: { url, headers }, events: [`order.${i}`] })
-    const plugin = { name: 'standard-webhooks', endpoint_id: `shop-${i}`, config: { secrets: [whsec] } }
+    const plugin = { name: 'standard-webhooks', endpoint_id: `shop-${i}`, config: { secrets: [whsec] } } as const
     await first.plugins.create('default', plugin)
   }
   let steps = 0

@@ -1,0 +1,147 @@
+import type { AttemptQuery, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage/attempts.ts'
+import { openAttempt } from '../../src/core/attempt.ts'
+import { timeOfId } from '../../src/core/id.ts'
+import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
+import { inRange } from '../../src/core/time-range.ts'
+import { attemptFunctions } from './attempt-script.ts'
+import type { Connection } from './client.ts'
+import { workspaceNumber } from './collection.ts'
+import { attemptConditions, type Condition, eventType, isDueWithin } from './filters.ts'
+import { type Listing, listing, listOf } from './page.ts'
+import { run, script } from './scripts.ts'
+import type { Details, Ended } from './settle.ts'
+
+/** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
+const nameOf = script(
+  `${attemptFunctions}
+local name = nameOfEvent(ARGV[2])
+local key, room = tag .. ':event:' .. name, roomOf(ARGV[1])
+if not room or redis.call('HGET', key, 'room') ~= room then return {} end
+-- The version before may have written an event there. Then this event never had an attempt.
+return { not isHash(key .. ':attempts') and name or nil }`,
+  { again: true },
+)
+
+/** ARGV: workspace, unique_id. Answers the id of the event, or nothing. */
+const idByUniqueId = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-ids', ARGV[2])
+return { event and idOfEvent(nameIn(event)) or nil }`,
+  { again: true },
+)
+
+const brief = ['status', 'planned', 'ended', eventType] as const
+
+/** Lists of attempts. */
+export class AttemptLists {
+  readonly #connection: Connection
+  readonly #tag: string
+
+  constructor(connection: Connection, tag: string) {
+    this.#connection = connection
+    this.#tag = tag
+  }
+
+  /** The attempts of an index. */
+  of(
+    index: string,
+    where: readonly Condition[],
+    asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'> = {},
+    within: IdBounds = { from: null, to: null },
+  ): Listing<StoredAttempt> {
+    return listing(this.#connection, this.#tag, {
+      index,
+      where,
+      exact: asked.attempted_at === undefined && asked.scheduled_at_by_hand === undefined,
+      within,
+      kind: 'attempt',
+      fields: brief,
+      parse(_id, fields) {
+        if (fields[1] === '') return null
+        const attempt = parseAttempt(fields)
+        const isAsked =
+          inRange(attempt.attempted_at, asked.attempted_at) &&
+          (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
+        return isAsked ? attempt : null
+      },
+    })
+  }
+
+  /** The narrowest index of the query's, which is never wider than what the event has. */
+  async narrowest(workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> {
+    const connection = this.#connection
+    const tag = this.#tag
+    const room = await workspaceNumber(connection, tag, workspaceId)
+    const { endpoint_id, status, unique_id } = query
+    let { event_id } = query
+    if (unique_id !== undefined) {
+      const [known] = await run(connection, idByUniqueId, tag, [workspaceId, unique_id])
+      if (known === undefined || (event_id !== undefined && event_id !== known)) return listOf<StoredAttempt>(null)
+      event_id = known
+    }
+    let name: string | undefined
+    if (event_id !== undefined) {
+      name = (await run(connection, nameOf, tag, [workspaceId, event_id]))[0]
+      if (name === undefined) return listOf<StoredAttempt>(null)
+      // Fields of attempts mention the event by its name or by its id, so only the index knows all of them.
+      if (name !== event_id) {
+        const where = attemptConditions(query).filter(([asked]) => asked !== 'event')
+        return this.of(`event:${name}:attempts`, where, query)
+      }
+    }
+    const all = `room:${room}:attempts`
+    const indexes = [
+      ...(name === undefined ? [] : [{ index: `event:${name}:attempts`, field: 'event' }]),
+      ...(endpoint_id === undefined ? [] : [{ index: `${all}:endpoint:${endpoint_id}`, field: 'endpoint' }]),
+      ...(status === undefined ? [] : [{ index: `${all}:status:${status}`, field: 'status' }]),
+    ]
+    const sized = await Promise.all(
+      indexes.map(async (each) => ({
+        ...each,
+        size: Number(await connection.send('ZCARD', [`${tag}:${each.index}`], true)),
+      })),
+    )
+    const { index, field } = sized.toSorted((a, b) => a.size - b.size)[0] ?? { index: all, field: null }
+    const where = attemptConditions(query).filter(([asked]) => asked !== field)
+    const isByTime = query.created_at !== undefined || query.scheduled_at !== undefined
+    return this.of(index, where, query, isByTime && name === undefined ? await this.#bounded(room, query) : undefined)
+  }
+
+  /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
+  async #bounded(room: string | null, query: AttemptQuery): Promise<IdBounds> {
+    const index = `${this.#tag}:room:${room}:attempts`
+    const [astray, [first], [last]] = (await Promise.all([
+      this.#connection.send('ZCARD', [`${index}:astray`], true),
+      this.#connection.send('ZRANGE', [index, '0', '0'], true),
+      this.#connection.send('ZRANGE', [index, '-1', '-1'], true),
+    ])) as [unknown, string[], string[]] // as documented
+    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
+    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
+    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
+    const { scheduled_at, scheduled_at_by_hand, created_at } = query
+    return idBounds({
+      ...(created_at !== undefined && { created_at }),
+      ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
+    })
+  }
+}
+
+/** An attempt as a list or a script answers it: status, planned, ended, type, and details where they were asked for. */
+export function parseAttempt([
+  status,
+  plannedJson,
+  endedJson,
+  event_type,
+  detailsJson = '',
+]: readonly string[]): StoredAttempt {
+  const planned = JSON.parse(plannedJson!) as NewAttempt // written by ingest, settle or add
+  const ended = endedJson === '' ? {} : (JSON.parse(endedJson!) as Ended) // written by settle
+  const details = detailsJson === '' ? null : (JSON.parse(detailsJson) as Details) // written by settle
+  const attempt = { ...openAttempt(planned, event_type!), ...ended, status: status as StoredStatus } // likewise
+  return {
+    ...attempt,
+    request: attempt.request && { ...attempt.request, ...details?.request },
+    response: attempt.response && { ...attempt.response, ...details?.response },
+  }
+}

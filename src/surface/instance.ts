@@ -1,0 +1,13 @@
+import type { ProcessReport } from '../schema/instance.ts'
+import type { InstanceStatsInput, StatsReport } from '../schema/stats.ts'
+
+/** What is told of all workspaces together, and of the processes that work for them. */
+export interface InstanceService {
+  /**
+   * The attempts of all workspaces that ended, counted as `stats` counts those of one.
+   * @throws PosthornError validation
+   */
+  stats(query?: InstanceStatsInput): Promise<StatsReport>
+  /** The processes that worked in the last five minutes, by id. */
+  processes(): Promise<readonly ProcessReport[]>
+}

@@ -1,0 +1,34 @@
+import type { ListInput } from '../schema/page.ts'
+import type { Listed } from './lists.ts'
+
+/** A JSON merge patch of what a client may write (RFC 7396). */
+export type MergePatch<T> = T extends readonly unknown[]
+  ? T
+  : T extends object
+    ? { readonly [Name in keyof T]?: MergePatch<T[Name]> | null }
+    : T
+
+/** Create, read, update and delete of one kind of configuration row. `workspace` is an id or a name. */
+export interface ResourceService<Row, Input, Query extends ListInput> extends Listed<Row, Query> {
+  /**
+   * Creates a row. It takes effect in every process with the answer.
+   * @throws PosthornError validation, unknown_workspace, unique_violation, foreign_key_violation
+   */
+  create(workspace: string, input: Input): Promise<Row>
+  /** Reads one row. @throws PosthornError not_found, unknown_workspace */
+  get(workspace: string, id: string): Promise<Row>
+  /**
+   * Changes a row by a shallow merge: an absent key keeps its value, a present key replaces the whole value.
+   * @throws PosthornError not_found, validation, unknown_workspace, unique_violation, foreign_key_violation
+   */
+  update(workspace: string, id: string, input: Partial<Input>): Promise<Row>
+  /**
+   * Changes a row by a JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a member, which
+   * then has its default, and lists are replaced whole. Of patches at the same moment each one holds.
+   * @throws PosthornError not_found, validation, unknown_workspace, unique_violation, overloaded (too many writers at once)
+   * @example await posthorn.endpoints.patch('default', endpoint.id, { request: { timeout: 5000 } })
+   */
+  patch(workspace: string, id: string, patch: MergePatch<Input>): Promise<Row>
+  /** Deletes a row. An id that is not there is no error. @throws PosthornError unknown_workspace */
+  delete(workspace: string, id: string): Promise<void>
+}

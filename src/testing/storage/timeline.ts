@@ -1,0 +1,103 @@
+import type { Storage } from '../../contracts/storage.ts'
+import type { TimelineQuery } from '../../contracts/storage/events.ts'
+import { timePrefix } from '../../core/id.ts'
+import { equal, ok, there } from '../assert.ts'
+import { type Contract, promise } from '../contract.ts'
+import { attempt, event, filled, ids, start } from './rows.ts'
+
+const plain = { enqueue: false }
+
+export const timelineCases: Contract<Storage> = [
+  promise('a timeline of events is walked both ways, whatever their ids tell, with their attempts', async (storage) => {
+    const minute = 60_000
+    const ours = Array.from({ length: 40 }, (_, n) =>
+      event(`${timePrefix(start + (n >> 1) * minute)}${String(n).padStart(16, '0')}`, {
+        created_at: start + (n >> 1) * minute,
+        event_type: n % 4 === 0 ? 'rare' : 'often',
+      }),
+    )
+    const others = [3, 3, 17, 40].map((n, i) => event(`own${i}`, { created_at: start + n * minute }))
+    const late = event(`${timePrefix(start + 30 * minute)}${'0'.repeat(16)}`, { created_at: start + 2 * minute })
+    const events = [...ours, ...others, late]
+    await filled(storage, events, [attempt('t', 'own0'), attempt('u', 'own0', { endpoint_id: 'other' })])
+    const sorted = events.toSorted((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1))
+    for (const query of [
+      {},
+      { event_type: 'rare' },
+      { created_at: { gte: start + 2 * minute, lt: start + 18 * minute } },
+      { ids: ['own1', ours[7]!.id, 'nobody'] },
+    ] as readonly Partial<TimelineQuery>[]) {
+      const { gte = -Infinity, lt = Infinity } = query.created_at ?? {}
+      const expected = sorted.filter(
+        ({ id, event_type, created_at }) =>
+          (query.event_type ?? event_type) === event_type &&
+          created_at >= gte &&
+          created_at < lt &&
+          query.ids?.includes(id) !== false,
+      )
+      for (const descending of [true, false]) {
+        const found: string[] = []
+        for (let from: TimelineQuery['from'] = null; ;) {
+          const page = await storage.events.timeline('w', { ...query, from, descending, limit: 3 })
+          found.push(...ids(page))
+          const last = page.at(-1)
+          if (last === undefined || page.length < 3) break
+          from = { created_at: last.created_at, id: last.id, inclusive: false }
+        }
+        equal(found, ids(descending ? expected.toReversed() : expected), `${JSON.stringify(query)} ${descending}`)
+        const at = there(expected[1], 'the second one')
+        const from = { created_at: at.created_at, id: at.id, inclusive: true }
+        const [first] = await storage.events.timeline('w', { ...query, from, descending, limit: 1 })
+        const head = { id: at.id, event_type: at.event_type, unique_id: null, created_at: at.created_at }
+        equal(first, head, 'with the place itself')
+      }
+    }
+    const tries = async (endpoint?: string) =>
+      ids(await storage.attempts.ofEvents('w', ['own0', 'own1', 'nobody'], endpoint)).toSorted()
+    equal(await tries(), ['t', 'u'], 'attempts')
+    equal(await tries('other'), ['u'], 'of an endpoint')
+    equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
+    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', most: 1 })
+    ok(few === null || ids(few.map((id) => ({ id }))).join() === 'own0', 'the few events of an endpoint')
+    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', most: 1 }), null, 'more than the most')
+  }),
+
+  promise('events that an endpoint never got are found in steps, and added to it once', async (storage) => {
+    const events = ['a', 'b', 'c', 'd'].map((id, n) => event(id, { created_at: start + n }))
+    await filled(storage, events, [attempt('1', 'b'), attempt('2', 'c', { endpoint_id: 'other' })])
+    await storage.attempts.add('w', [attempt('3', 'd', { endpoint_id: 'other', trigger_mode: 'TEST' })], plain)
+    const find = async (query: object = {}) => {
+      const found = await storage.attempts.missing('w', { endpoint_id: 'ep', after: null, limit: 100, ...query })
+      return [ids(found.events).join(' '), found.next]
+    }
+    equal(await find(), ['a c', null], 'all')
+    equal(await find({ endpoint_id: 'other' }), ['a b', null], 'of another endpoint; none of a test')
+    equal(await find({ limit: 2 }), ['a', 'b'], 'the first step')
+    equal(await find({ limit: 2, after: 'b' }), ['c', null], 'the second step')
+    equal(await find({ created_at: { gt: start } }), ['c', null], 'by time')
+    const { events: found } = await storage.attempts.missing('w', { endpoint_id: 'ep', after: null, limit: 1 })
+    equal(found, [{ id: 'a', event_type: 'order.paid' }], 'with the type')
+    equal(
+      await storage.attempts.missing('nobody', { endpoint_id: 'ep', after: null, limit: 5 }),
+      { events: [], next: null },
+      'of no workspace',
+    )
+    const firsts = (round: number) => events.map(({ id }) => attempt(`m${id}${round}`, id, { trigger_mode: 'MANUAL' }))
+    const rounds = await Promise.all(
+      Array.from({ length: 8 }, (_, n) => storage.attempts.add('w', firsts(n), { enqueue: false, first: true })),
+    )
+    const added = [0, 1, 2, 3].map((at) => rounds.filter((round) => round[at]).length)
+    equal(added, [1, 0, 1, 0], 'of eight side by side')
+    equal(await find(), ['', null], 'then')
+    const again = await storage.attempts.add('w', [attempt('z', 'a', { trigger_mode: 'MANUAL' })], plain)
+    equal(again, [true], 'one more by hand')
+    const sideBySide = Array.from({ length: 8 }, (_, n) =>
+      storage.attempts.add('w', [attempt(`s${n}`, 'c', { endpoint_id: 'new', trigger_mode: 'MANUAL' })], plain),
+    )
+    equal(
+      (await Promise.all(sideBySide)).flat(),
+      Array.from({ length: 8 }, () => true),
+      'by hand side by side',
+    )
+  }),
+]
