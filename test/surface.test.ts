@@ -44,7 +44,7 @@ const plain = createPosthorn({ storage: memory(), deliver: { concurrency: 4, den
 export const typed = createPosthorn({
   events: {
     'invoice.paid': v.object({ amount: v.pipe(v.number(), v.minValue(1)), lines: v.array(v.object({ sku: v.string() })) }),
-    'order.made': v.object({ id: v.string() }),
+    'order.made': { schema: v.object({ id: v.string() }), description: 'An order was made.' },
   },
   plugins: [stamp],
 })
@@ -69,6 +69,13 @@ export async function use(posthorn: Posthorn, options: Options, error: PosthornE
   const { next, data } = await plain.attempts.list(id, { limit: 10, status: 'FAILED', created_at: { gte: total } })
   for await (const attempt of plain.attempts.each(id)) console.log(attempt.response?.latency, next, data)
   await plain.config.sync(id, { endpoints: [{ id: 'a', request: { url: '' }, plugins: [{ name: 'stamp' }] }] }, { dryRun: true })
+  const answers = await typed.events.createMany(id, [{ event_type: 'order.made', data: { id: 'o_2' } }])
+  for (const { event: stored, created, error: refused } of answers) console.log(stored?.id, created, refused?.code)
+  const { created } = await plain.events.create(id, { event_type: 'a', data: {} })
+  await plain.endpoints.patch(id, endpoint.id, { request: { headers: { 'x-a': null } }, paused: created })
+  const { success_rate_1h } = await plain.endpoints.health(id, endpoint.id)
+  const { groups } = await plain.stats(id, { step: 'day', group_by: 'endpoint' })
+  console.log(success_rate_1h, groups?.[0]?.data, await plain.eventTypes.list(id), await plain.as('ann').sources.list(id))
   await plain.events.replay(id, { status: 'FAILED' })
   await plain.endpoints.rotateSecret(id, endpoint.id, { overlap_seconds: 1 })
   console.log(error.code, error.fields, options.storage, postgres, redis, createTestPosthorn, verifyWebhook)

@@ -2,11 +2,10 @@ import type { ListInput } from '../schema/page.ts'
 import type { Listed } from './lists.ts'
 
 /** A JSON merge patch of what a client may write (RFC 7396). */
-export type MergePatch<T> = T extends readonly unknown[]
-  ? T
-  : T extends object
-    ? { readonly [Name in keyof T]?: MergePatch<T[Name]> | null }
-    : T
+export type MergePatch<Input> = { readonly [Name in keyof Input]?: PatchOf<Input[Name]> | null }
+
+/** Lists are replaced whole. `MergePatch` itself is no condition, so that an editor shows its name. */
+type PatchOf<Value> = Value extends readonly unknown[] ? Value : Value extends object ? MergePatch<Value> : Value
 
 /** Create, read, update and delete of one kind of configuration row. `workspace` is an id or a name. */
 export interface ResourceService<Row, Input, Query extends ListInput> extends Listed<Row, Query> {
