@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import type { Attempt, CursorPage, Event, PageOf } from 'posthorn'
+import type { Attempt, CursorPage, Event, OffsetPage } from 'posthorn'
 
 import { type Admin, isAway } from './admin.ts'
 import { sentenceOf } from './failure.ts'
@@ -18,7 +18,7 @@ interface Row {
 /** Follows rows that a list shows from now on. A row comes once. */
 export interface Following<Followed extends Row> {
   /** One page of rows of the time window, by id. */
-  page(after: string | null, from: number): Promise<PageOf<Followed>>
+  page(after: string | null, from: number): Promise<CursorPage<Followed> | OffsetPage<Followed>>
   /** By what a row is known; a row that answers another key comes again. */
   key(row: Followed): string
 }

@@ -1,9 +1,7 @@
 import type { Context } from '../context.ts'
-import { attemptService } from './attempts.ts'
 import { endpointResources } from './endpoints.ts'
 import { eventReads } from './events.ts'
 import type { Ingest } from './ingest.ts'
-import { pluginService } from './plugins.ts'
 import { publishService } from './publish.ts'
 import type { SecretsService } from '../surface/secrets.ts'
 import type { StatusService, UseCases } from './use-cases.ts'
@@ -15,9 +13,9 @@ export function earlyServices(ctx: Context, ingest: Ingest) {
     workspaces: {},
     endpoints: endpointResources(ctx),
     sources: sourceService(ctx),
-    plugins: pluginService(ctx),
+    plugins: {},
     events: { ...eventReads(ctx), ...publishService(ctx, ingest) },
-    attempts: attemptService(ctx),
+    attempts: {},
     deliveries: {},
     config: {},
     instance: {},

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { attemptService } from './attempts.ts'
 import { configurationSync } from './configuration-sync.ts'
 import type { Deliver } from './deliver.ts'
 import { deliveryService } from './deliveries.ts'
@@ -7,6 +8,7 @@ import { eraseService } from './erase.ts'
 import { eventTypeService } from './event-types.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
+import { pluginService } from './plugins.ts'
 import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
 import { endpointHealthService } from './endpoint-health.ts'
@@ -28,9 +30,9 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
       ...endpointHealthService(ctx),
     },
     sources: sourceRequestService(ctx),
-    plugins: {},
+    plugins: pluginService(ctx),
     events: { ...eraseService(ctx), ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
-    attempts: {},
+    attempts: attemptService(ctx),
     deliveries: deliveryService(ctx),
     config: configurationSync(ctx),
     eventTypes: eventTypeService(ctx),

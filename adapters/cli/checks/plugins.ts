@@ -1,4 +1,4 @@
-import type { CursorPage, ListInput, PageOf } from 'posthorn'
+import type { CursorPage, ListInput, OffsetPage } from 'posthorn'
 
 import { pluginKinds } from '../plugin-kinds.ts'
 import { type Check, ok, problem } from './check.ts'
@@ -34,7 +34,7 @@ export const pluginsCheck: Check = async ({ posthorn, settings, code }) => {
 
 /** All rows of a list, page by page. */
 async function all<Row extends { readonly id: string }>(
-  list: (query: ListInput) => Promise<PageOf<Row>>,
+  list: (query: ListInput) => Promise<CursorPage<Row> | OffsetPage<Row>>,
 ): Promise<Row[]> {
   const rows: Row[] = []
   for (let after: string | undefined; ; after = rows.at(-1)!.id) {
