@@ -4,6 +4,7 @@ import type { Storage } from '../../contracts/storage.ts'
 import type { StoredAttempt } from '../../contracts/storage/attempts.ts'
 import { portablePlatform } from '../../portable.ts'
 import { makePosthorn } from '../../posthorn.ts'
+import { lazy } from '../../runtime/lazy.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { random, type Random } from '../random.ts'
 import { type AcceptedEvent, type History, type SeenSend, violations } from './history.ts'
@@ -63,6 +64,7 @@ const workspaces = ['default', 'second', 'third'] as const
  * @throws SimulationError
  */
 export async function simulate(simulation: Simulation): Promise<SimulationReport> {
+  await warmUp()
   const events = simulation.events ?? 10
   const run = await once(simulation, events)
   if (run.broken.length === 0) return run.report
@@ -73,6 +75,16 @@ export async function simulate(simulation: Simulation): Promise<SimulationReport
   }
   throw new SimulationError(simulation.seed, events, run.broken, run.log)
 }
+
+/** Loads what is loaded on demand: that takes real time, for which virtual time does not wait. */
+const warmUp = lazy(async () => {
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const posthorn = makePosthorn({ ...portablePlatform, batches: true })({ storage: memory(), logger })
+  await posthorn.start()
+  await posthorn.events.get('default', 'unknown').catch(() => {})
+  await posthorn.stop()
+  return posthorn
+})
 
 async function once(simulation: Simulation, events: number) {
   const dice = random(simulation.seed)
