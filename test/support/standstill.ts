@@ -16,19 +16,21 @@ export function standstill(url: string, asker: string): Standstill {
   const text = `
     const { answered, there, url } = require('node:worker_threads').workerData
     const asking = (${asker})(url)
-    there.on('message', async (question) => {
+    there.on('message', async ({ number, question }) => {
       const answer = asking.then((ask) => ask(question))
-      there.postMessage(await answer.then((value) => ({ value }), ({ message, code }) => ({ failure: { message, code } })))
+      const told = await answer.then((value) => ({ value }), ({ message, code }) => ({ failure: { message, code } }))
+      there.postMessage({ number, ...told })
       Atomics.store(answered, 0, 1)
       Atomics.notify(answered, 0)
     })`
   const worker = new Worker(text, { eval: true, workerData: { answered, there, url }, transferList: [there] })
+  let number = 0
   return {
     ask(question) {
       Atomics.store(answered, 0, 0)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
-      here.postMessage(question)
-      const { value, failure } = answerOf(here, answered)
+      here.postMessage({ number: ++number, question })
+      const { value, failure } = answerOf(here, number, answered)
       if (failure !== undefined) throw Object.assign(new Error(failure.message), { code: failure.code })
       return value
     },
@@ -40,16 +42,19 @@ const lookAgainMs = 50
 const mostLooks = 600
 
 /** Waits for the notification, and looks by itself now and then: one that is missed is only a delay. */
-function answerOf(port: MessagePort, answered: Int32Array): Answer {
+function answerOf(port: MessagePort, number: number, answered: Int32Array): Answer {
   for (let looks = 0; looks < mostLooks; looks++) {
-    const received = receiveMessageOnPort(port)
-    if (received !== undefined) return received.message as Answer
+    const answer = receiveMessageOnPort(port)?.message as Answer | undefined
+    if (answer?.number === number) return answer
+    if (answer !== undefined) continue // of a question that was given up
     Atomics.wait(answered, 0, 0, lookAgainMs)
   }
   throw new Error('the other thread does not answer')
 }
 
 interface Answer {
+  /** Of the question. */
+  readonly number: number
   readonly value?: unknown
   readonly failure?: { readonly message: string; readonly code?: unknown }
 }
