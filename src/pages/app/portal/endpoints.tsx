@@ -49,7 +49,7 @@ export function EndpointsView({ session, scope }: { readonly session: Session; r
                       cell: (row) => (
                         <>
                           <Link to={`/endpoints/${segment(row.id)}`}>{nameOf(row)}</Link>
-                          <span class="under">{row.url}</span>
+                          {row.description !== null && <span class="under">{row.url}</span>}
                         </>
                       ),
                     },
