@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 
 import { defineConfig, type Options } from 'tsup'
 
+import { pages } from './test/support/pages.ts'
 import { texts } from './test/support/texts.ts'
 
 /** What the package exports: the path in `dist` and the source of it. */
@@ -16,6 +17,9 @@ export const entries: Readonly<Record<string, string>> = {
   'function/index': 'src/plugins/function/index.ts',
   'memory/index': 'adapters/memory/index.ts',
   'node/index': 'adapters/node/index.ts',
+  'pages/dashboard': 'src/pages/dashboard.ts',
+  'pages/portal': 'src/pages/portal.ts',
+  'pages/portal-client': 'src/pages/portal-client.ts',
   'postgres/index': 'adapters/postgres/index.ts',
   'redis/index': 'adapters/redis/index.ts',
 }
@@ -49,7 +53,7 @@ export default defineConfig([
     treeshake: true,
     dts: true,
     sourcemap: true,
-    esbuildPlugins: [texts],
+    esbuildPlugins: [pages, texts],
   },
   {
     ...shared,

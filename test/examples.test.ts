@@ -121,6 +121,19 @@ describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
     await admin.end()
   })
 
+  test('a service mounts dashboard and portal for two tenants', slow, async () => {
+    const host = example('saas', { ...env, PORTAL_SECRET: 'a secret of 32 characters at the least' })
+    const base = await host.says(address)
+    const page = (authorization: string) => fetch(`${base}/ops/webhooks/`, { headers: { authorization } })
+    expect((await page(`Bearer ${token}`)).status).toBe(200)
+    expect((await page('Bearer nonsense')).status).toBe(403)
+    const link = await fetch(`${base}/account/globex`, { redirect: 'manual' })
+    const session = new URL(link.headers.get('location') ?? '', base).hash.slice(1)
+    const answer = await fetch(`${base}/webhooks/api/v1/session`, { headers: { authorization: `Bearer ${session}` } })
+    expect(await answer.json()).toMatchObject({ workspace: { name: 'Globex' } })
+    expect(await host.stop()).toBe(0)
+  })
+
   /** Answers 200 and counts. */
   async function receiver(): Promise<{ readonly url: string; readonly received: string[] }> {
     const received: string[] = []

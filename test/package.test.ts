@@ -198,6 +198,10 @@ describe('what it weighs', () => {
     'node/index': 56,
     'postgres/index': 38,
     'redis/index': 31,
+    // With the page, which browsers load: most of the weight.
+    'pages/dashboard': 110,
+    'pages/portal': 110,
+    'pages/portal-client': 5,
   }
 
   test('contracts are types alone', async () => expect(await kilobytes('dist/contracts/index.js')).toBeLessThan(0.1))

@@ -2,12 +2,14 @@ import { fileURLToPath } from 'node:url'
 
 import { configDefaults, defineConfig } from 'vitest/config'
 
+import { pagesInTests } from './support/pages.ts'
 import { textOf } from './support/texts.ts'
 
 const suffix = '?text'
 
 export default defineConfig({
   plugins: [
+    pagesInTests,
     {
       name: 'texts',
       enforce: 'pre',
@@ -24,7 +26,7 @@ export default defineConfig({
     // own, since its tests start some two hundred processes.
     exclude: [
       ...configDefaults.exclude,
-      'test/{bench,clients,cli,faults,interop,json-schema,package,runtime,transactions}/**',
+      'test/{bench,browser,clients,cli,faults,interop,json-schema,package,runtime,transactions}/**',
     ],
     // Most files wait for servers and timers more than they compute.
     maxWorkers: 3,

@@ -1,11 +1,12 @@
 import { createPosthorn, type Logger, type Options, type Posthorn } from 'posthorn'
+import { dashboard } from 'posthorn/dashboard'
 
 import { type Engine, openEngine } from './engine.ts'
 import { type Face, listen } from './faces.ts'
 import { pluginKinds } from './plugin-kinds.ts'
 import { type CodeOptions, isLoopback } from './read-settings.ts'
 import type { Settings } from './settings.ts'
-import { requireToken } from './token.ts'
+import { requireSignIn, requireToken } from './token.ts'
 
 /** A server that runs, until it is asked to stop. */
 export interface Server {
@@ -36,7 +37,11 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
     if (role === 'api') await engine.options.storage?.verify?.()
     else await posthorn.start()
     if (role !== 'worker') {
-      faces['admin'] = await listen(posthorn.admin, { host, port: settings.portAdmin, name: 'admin' })
+      faces['admin'] = await listen(withDashboard(posthorn, settings, code), {
+        host,
+        port: settings.portAdmin,
+        name: 'admin',
+      })
       faces['gateway'] = await listen(posthorn.gateway, { host, port: settings.portGateway, name: 'gateway' })
     }
     faces['status'] = await listen(posthorn.statusHandler, { host, port: settings.portStatus, name: 'status' })
@@ -45,6 +50,21 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
     throw error
   }
   return { engine, posthorn, faces, stop: () => drained(posthorn, Object.values(faces)) }
+}
+
+const dashboardPath = '/dashboard'
+
+/** The administrative API, and the dashboard beside it. Browsers cannot send a bearer token: they ask for it as a password. */
+function withDashboard(posthorn: Posthorn, { adminToken }: Settings, code: CodeOptions): Posthorn['admin'] {
+  const authorize = code.authorize ?? (adminToken === undefined ? () => true : requireSignIn(adminToken))
+  const page = dashboard(posthorn, { basePath: dashboardPath, authorize })
+  return {
+    fetch(request) {
+      const { pathname } = new URL(request.url)
+      const isPage = pathname === dashboardPath || pathname.startsWith(`${dashboardPath}/`)
+      return isPage ? page.fetch(request) : posthorn.admin.fetch(request)
+    },
+  }
 }
 
 /** An instance as the settings say, which works for nobody before it is started. */

@@ -164,6 +164,8 @@ export type PluginsOf<Kinds extends readonly PluginKind[]> = [Kinds[number]] ext
 /** The kinds of this process, in the order they run. */
 export interface PluginRegistry {
   get(name: string): PluginKind | undefined
+  /** Every kind that is registered. */
+  all(): readonly PluginKind[]
   /** The place of a kind in the run order. */
   rank(name: string): number
   /** Resolves when the kinds that are named, or all, have loaded what they need. @throws what the `load` of one throws */

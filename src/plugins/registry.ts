@@ -56,6 +56,7 @@ export function registry(custom: readonly PluginKind[]): PluginRegistry {
 
   return {
     get: (name) => kinds.get(name),
+    all: () => [...kinds.values()],
     rank: (name) => ranks.get(name) ?? order.length,
     async ready(platform, names = [...kinds.keys()]) {
       await Promise.all(names.map((name) => load(name, platform)))

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Page } from '../contracts/storage/list.ts'
+import { keptMetadata } from '../core/kept-metadata.ts'
 import { merge, mergePatch } from '../core/merge.ts'
 import { inRange } from '../core/time-range.ts'
 import { workspaceRow } from '../core/workspace-row.ts'
@@ -44,7 +45,8 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
       if (id === defaultWorkspace && fields.name !== defaultWorkspace) {
         throw new PosthornError('validation', 'cannot rename default workspace')
       }
-      const row = workspaceRow({ id, ...fields, created_at: old.created_at, updated_at: ctx.clock.now() })
+      const metadata = keptMetadata(old.metadata, fields.metadata)
+      const row = workspaceRow({ id, ...fields, metadata, created_at: old.created_at, updated_at: ctx.clock.now() })
       const outcome = await workspaces.update(row, revision)
       if (outcome === 'written') return row
       if (outcome === 'conflict') return outcome

@@ -91,6 +91,19 @@ describe('settings', () => {
   })
 })
 
+test('the dashboard stands beside the administrative API, and the token is its password', slow, async () => {
+  const { admin } = await server({ ADMIN_TOKEN: 'a token' })
+  const status = async (path: string, authorization?: string) =>
+    (await fetch(`${admin}${path}`, { headers: { ...(authorization !== undefined && { authorization }) } })).status
+  const signedIn = `Basic ${Buffer.from('anyone:a token').toString('base64')}`
+  expect(await status('/dashboard')).toBe(401)
+  expect(await status('/dashboard', `Basic ${Buffer.from('anyone:another').toString('base64')}`)).toBe(401)
+  expect(await status('/dashboard', signedIn)).toBe(200)
+  expect(await status('/dashboard/api/workspaces', signedIn)).toBe(200)
+  expect(await status('/dashboard/api/workspaces')).toBe(401)
+  expect(await status('/workspaces', signedIn)).toBe(401)
+})
+
 test('without a terminal the log is lines of JSON', slow, async () => {
   const started = running(['serve'], { env: ports })
   const line = JSON.parse(await started.says(/listening/)) as Record<string, string>

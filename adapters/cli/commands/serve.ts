@@ -81,6 +81,7 @@ function announce(
   }
   write(`Posthorn on ${engine.names.length > 0 ? engines : 'memory: nothing survives a restart'}`)
   for (const [name, { url }] of Object.entries(faces)) write(`${name.padEnd(8)} ${url}`)
+  if (faces['admin'] !== undefined) write(`page     ${faces['admin'].url}/dashboard`)
 }
 
 async function signalled(): Promise<NodeJS.Signals> {

@@ -1,0 +1,1 @@
+export const deliveryStatuses = ['PENDING', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELED'] as const

@@ -1,0 +1,108 @@
+import type { ComponentChildren } from 'preact'
+import { useEffect, useRef, useState } from 'preact/hooks'
+
+import { t } from '../texts.ts'
+import { AskError } from './ask.ts'
+
+/** A dialog over the page. Escape closes it, and the keyboard stays inside. */
+export function Dialog({
+  title,
+  onClose,
+  children,
+}: {
+  readonly title: string
+  readonly onClose: () => void
+  readonly children: ComponentChildren
+}) {
+  const element = useRef<HTMLDialogElement>(null)
+  useEffect(() => {
+    const { current } = element
+    if (current !== null && !current.open) current.showModal()
+  }, [])
+  return (
+    <dialog ref={element} aria-label={title} onClose={onClose}>
+      <h2>{title}</h2>
+      {children}
+    </dialog>
+  )
+}
+
+/** Asks before something is done. `word` must be typed where there is one. */
+export function Confirm({
+  title,
+  text,
+  action,
+  danger = true,
+  disabled = false,
+  word,
+  run,
+  onClose,
+}: {
+  readonly title: string
+  readonly text: string
+  readonly action: string
+  readonly danger?: boolean
+  readonly disabled?: boolean
+  readonly word?: string
+  readonly run: () => Promise<unknown>
+  readonly onClose: () => void
+}) {
+  const [typed, setTyped] = useState('')
+  const { busy, error, start } = useAction()
+  const submit = (event: Event) => {
+    event.preventDefault()
+    start(async () => {
+      await run()
+      onClose()
+    })
+  }
+  return (
+    <Dialog title={title} onClose={onClose}>
+      <form onSubmit={submit}>
+        <p>{text}</p>
+        {word !== undefined && (
+          <input
+            aria-label={word}
+            value={typed}
+            autoComplete="off"
+            onInput={(event) => setTyped(event.currentTarget.value)}
+          />
+        )}
+        {error && (
+          <p class="note note-bad" role="alert">
+            {error.message}
+          </p>
+        )}
+        <div class="actions">
+          <button type="button" onClick={onClose}>
+            {t('action.cancel')}
+          </button>
+          <button
+            type="submit"
+            class={danger ? 'danger' : 'primary'}
+            disabled={busy || disabled || (word !== undefined && typed !== word)}
+          >
+            {action}
+          </button>
+        </div>
+      </form>
+    </Dialog>
+  )
+}
+
+/** Something that is done once at a time, and the error it ended with. */
+export function useAction() {
+  const [busy, setBusy] = useState(false)
+  const [error, setError] = useState<AskError>()
+  const start = (run: () => Promise<unknown>): void => {
+    if (busy) return
+    setBusy(true)
+    setError(undefined)
+    run()
+      .catch((cause: unknown) => {
+        setError(cause instanceof AskError ? cause : new AskError(0, 'This did not work.'))
+      })
+      .finally(() => setBusy(false))
+  }
+  return { busy, error, start }
+}

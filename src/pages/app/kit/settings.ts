@@ -1,0 +1,10 @@
+/** What the server says to the page, in a `meta` element. */
+export interface Settings {
+  readonly basePath: string
+  readonly brand?: { readonly name?: string; readonly logo?: string; readonly accent?: string }
+  readonly texts?: Readonly<Record<string, string>>
+}
+
+export const settings = JSON.parse(
+  document.querySelector<HTMLMetaElement>('meta[name=posthorn]')?.content ?? '{"basePath":""}',
+) as Settings

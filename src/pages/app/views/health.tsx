@@ -1,0 +1,85 @@
+import { ask, query, segment } from '../kit/ask.ts'
+import { OutcomeChart, type Period, periodOf, periods, statsQuery } from '../kit/chart.tsx'
+import { count, percent, Time } from '../kit/figures.tsx'
+import { Choice } from '../kit/form.tsx'
+import { Figures, Panel } from '../kit/layout.tsx'
+import { useLoad } from '../kit/load.ts'
+import { parameters, setParameters } from '../kit/router.tsx'
+import type { Scope } from '../kit/scope.ts'
+import { Shown } from '../kit/states.tsx'
+import type { EndpointHealth, StatsReport } from '../kit/types.ts'
+import { t, type TextKey } from '../texts.ts'
+
+const refreshMs = 10_000
+
+export function PeriodChoice() {
+  const options = (Object.keys(periods) as Period[]).map((each) => [each, t(`range.${each}` as TextKey)] as const)
+  return (
+    <Choice
+      label={t('range.label')}
+      value={periodOf(parameters.value.get('period'))}
+      options={options}
+      onChange={(period) => setParameters({ period })}
+    />
+  )
+}
+
+/** How an endpoint does: figures and a chart. */
+export function Activity({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
+  const period = periodOf(parameters.value.get('period'))
+  const stats = useLoad(
+    `stats ${endpoint} ${period}`,
+    (signal) =>
+      ask<StatsReport>(`${scope.api}/stats${query({ ...statsQuery(period), endpoint_id: endpoint })}`, { signal }),
+    { everyMs: refreshMs },
+  )
+  const health = useLoad(
+    `health ${endpoint}`,
+    (signal) => ask<EndpointHealth>(`${scope.api}/endpoints/${segment(endpoint)}/health`, { signal }),
+    { everyMs: refreshMs },
+  )
+  return (
+    <Panel title={t('endpoint.activity')} actions={<PeriodChoice />}>
+      <div class="stack">
+        <Shown of={health} rows={2}>
+          {(each) => <HealthFigures of={each} />}
+        </Shown>
+        <Shown of={stats} rows={5}>
+          {({ data }) => <OutcomeChart buckets={data} />}
+        </Shown>
+      </div>
+    </Panel>
+  )
+}
+
+function HealthFigures({ of }: { readonly of: EndpointHealth }) {
+  const { success_rate_24h: rate, consecutive_failures: failures, due_now: due } = of
+  return (
+    <>
+      <Figures
+        of={[
+          {
+            name: t('endpoint.rate24h'),
+            value: percent(rate),
+            ...(rate !== null && { tone: rate >= 0.99 ? 'good' : rate >= 0.9 ? 'warn' : 'bad' }),
+          },
+          { name: t('endpoint.rate1h'), value: percent(of.success_rate_1h) },
+          { name: t('endpoint.failures'), value: count(failures), ...(failures > 0 && { tone: 'bad' }) },
+          { name: t('endpoint.dueNow'), value: due === null ? '–' : count(due) },
+          { name: t('endpoint.lastSuccess'), value: <Time at={of.last_success_at} /> },
+        ]}
+      />
+      {of.last_failure !== null && (
+        <p class="dim">
+          {t('endpoint.lastFailure')}: <Time at={of.last_failure.at} />
+          {of.last_failure.reason !== null && ` – ${of.last_failure.reason}`}
+        </p>
+      )}
+      {of.paused_until !== null && (
+        <p class="dim">
+          {t('endpoint.pausedUntil')} <Time at={of.paused_until} />
+        </p>
+      )}
+    </>
+  )
+}

@@ -1,0 +1,105 @@
+import type { Context } from '../../context.ts'
+import { denyRules } from '../../core/deny-rules.ts'
+import { type FieldError, type FieldErrors, invalid, PosthornError } from '../../errors.ts'
+import type { Endpoint } from '../../schema/endpoint.ts'
+import { isPlainObject } from '../../schema/fields.ts'
+import type { Millis } from '../../schema/shared.ts'
+import { endpointResources } from '../../services/endpoints.ts'
+import type { Services } from '../../services/use-cases.ts'
+import type { PortalSettings } from './options.ts'
+
+/** An endpoint as its owner sees it. */
+export interface PortalEndpoint extends Pick<
+  Endpoint,
+  'id' | 'description' | 'events' | 'enabled' | 'paused' | 'disabled_at' | 'disabled_reason' | 'disabled_detail'
+> {
+  readonly url: string
+  /** Headers of the owner's own; null where there are none, and where the host does not offer them. */
+  readonly headers: Readonly<Record<string, string>> | null
+  readonly created_at: Millis
+  readonly updated_at: Millis
+}
+
+/** What a customer may write of an endpoint. A member that is missing stays as it is; at first it has the host's default. */
+export interface PortalEndpointInput {
+  readonly url: string
+  readonly description?: string | null
+  /** Event types or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
+  readonly events?: readonly string[]
+  readonly headers?: Readonly<Record<string, string>> | null
+  readonly enabled?: boolean
+}
+
+type Endpoints = Pick<Services['endpoints'], 'list' | 'get' | 'create' | 'patch'>
+
+/** The use cases of endpoints as the portal offers them: rows and inputs have the form of `PortalEndpoint`. */
+export function portalEndpoints(ctx: Context, { allow, mostEndpoints, httpsOnly }: PortalSettings): object {
+  const { deliver, limits } = ctx.settings
+  const settings = {
+    ...ctx.settings,
+    // There is a secret to show, then; what the host has chosen to sign with stands.
+    deliver: {
+      ...deliver,
+      sign: deliver.sign === 'none' ? ('standard-webhooks' as const) : deliver.sign,
+      httpsOnly: deliver.httpsOnly || httpsOnly,
+    },
+    limits: { ...limits, endpoints: Math.min(limits.endpoints, mostEndpoints ?? Infinity) },
+  }
+  const endpoints: Endpoints = endpointResources({ ...ctx, settings })
+  const judge = denyRules(deliver)
+  const shown = (row: Endpoint) => shownEndpoint(row, allow.headers)
+
+  /** What the service takes in place of what a customer writes. */
+  function written(input: unknown): object {
+    if (!isPlainObject(input)) throw new PosthornError('validation', 'value must be an object')
+    const { url, description, events, headers, enabled } = input
+    if (headers !== undefined && !allow.headers) throw invalid({ headers: 'headers are not offered here' })
+    const denied = typeof url === 'string' && URL.canParse(url) ? judge.judgeHost(new URL(url).hostname) : null
+    if (denied?.kind === 'denied') throw invalid({ url: denied.message })
+    const request = { ...(url !== undefined && { url }), ...(headers !== undefined && { headers }) }
+    const given = { description, events, enabled }
+    const named = Object.entries(given).filter(([, value]) => value !== undefined)
+    return { ...Object.fromEntries(named), ...(Object.keys(request).length > 0 && { request }) }
+  }
+
+  return {
+    async list(workspace: string, query: object) {
+      const page = await endpoints.list(workspace, query)
+      return { ...page, data: page.data.map(shown) }
+    },
+    get: async (workspace: string, id: string) => shown(await endpoints.get(workspace, id)),
+    create: async (workspace: string, input: unknown) =>
+      shown(await flat(() => endpoints.create(workspace, written(input) as Parameters<Endpoints['create']>[1]))),
+    patch: async (workspace: string, id: string, input: unknown) =>
+      shown(await flat(() => endpoints.patch(workspace, id, written(input)))),
+  }
+}
+
+function shownEndpoint(row: Endpoint, withHeaders: boolean): PortalEndpoint {
+  const { id, request, description, events, enabled, paused, disabled_at, disabled_reason, disabled_detail } = row
+  return {
+    id,
+    url: request.url,
+    description,
+    events,
+    headers: withHeaders ? request.headers : null,
+    enabled,
+    paused,
+    disabled_at,
+    disabled_reason,
+    disabled_detail,
+    created_at: row.created_at,
+    updated_at: row.updated_at,
+  }
+}
+
+/** Tells the reasons of a refusal at the places where the customer wrote: `url` for `request.url`. */
+async function flat(write: () => Promise<Endpoint>): Promise<Endpoint> {
+  try {
+    return await write()
+  } catch (cause) {
+    if (!(cause instanceof PosthornError) || !isPlainObject(cause.fields?.['request'])) throw cause
+    const { request, ...others } = cause.fields as Readonly<Record<string, FieldError>>
+    throw invalid({ ...others, ...(request as FieldErrors) })
+  }
+}

@@ -1,0 +1,130 @@
+import { PosthornError } from '../../errors.ts'
+import { checkedBase } from '../mount.ts'
+
+/** What customers may do beside looking. Default: all of it. */
+export interface PortalAllowances {
+  /** Add endpoints. */
+  readonly create: boolean
+  /** Change url, description, events, and turn endpoints on and off. */
+  readonly edit: boolean
+  readonly delete: boolean
+  /** See and set headers of their own. */
+  readonly headers: boolean
+  /** See the signing secret. */
+  readonly secret: boolean
+  readonly rotate: boolean
+  /** Send test events. */
+  readonly test: boolean
+  /** Send once more what failed, and recover what was missed. */
+  readonly replay: boolean
+}
+
+export interface PortalBrand {
+  /** Stands at the head of the page. Default `Webhooks`. */
+  readonly name?: string
+  /** An image: a `data:image/` URL, or a path of the portal's own origin. */
+  readonly logo?: string
+  /** A colour such as `#0b6bcb`, which buttons and links have. */
+  readonly accent?: string
+}
+
+export interface PortalOptions {
+  /** The path prefix the handler is mounted under, such as `/webhooks`. Default ''. */
+  readonly basePath?: string
+  /** Signs the tokens: at least 32 characters. Of two the first signs and both open, so that a secret can be replaced. */
+  readonly secret: string | readonly [string, string]
+  /** The origin under which browsers reach the portal, such as `https://app.example`. Default: links begin with `basePath`. */
+  readonly origin?: string
+  /** Origins that may show the portal in a frame. Default: none. */
+  readonly frameAncestors?: readonly string[]
+  readonly brand?: PortalBrand
+  readonly allow?: Partial<PortalAllowances>
+  /** The most endpoints that a customer may have. The lowest of all limits counts. */
+  readonly limits?: { readonly endpoints?: number }
+  /** Refuses `http:` URLs. Default: as `deliver.httpsOnly`. */
+  readonly httpsOnly?: boolean
+  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/texts.ts`. Default: none. */
+  readonly texts?: Readonly<Record<string, string>>
+}
+
+/** Options that were checked, complete. */
+export interface PortalSettings {
+  readonly basePath: string
+  readonly secrets: readonly string[]
+  readonly origin: string
+  readonly frameAncestors: readonly string[]
+  readonly brand: PortalBrand
+  readonly allow: PortalAllowances
+  readonly mostEndpoints: number | null
+  readonly httpsOnly: boolean
+  readonly texts: Readonly<Record<string, string>> | undefined
+}
+
+const everything: PortalAllowances = {
+  create: true,
+  edit: true,
+  delete: true,
+  headers: true,
+  secret: true,
+  rotate: true,
+  test: true,
+  replay: true,
+}
+const leastSecret = 32
+
+/** @throws PosthornError `validation` that names the option at fault. */
+export function portalSettings(options: PortalOptions): PortalSettings {
+  const {
+    secret,
+    origin = '',
+    frameAncestors = [],
+    brand = {},
+    allow = {},
+    limits = {},
+    httpsOnly = false,
+    texts,
+  } = options
+  const secrets = typeof secret === 'string' ? [secret] : [...((secret as readonly string[] | undefined) ?? [])]
+  if (secrets.length < 1 || secrets.length > 2) throw wrong('secret', 'one or two secrets are required')
+  if (secrets.some((each) => typeof each !== 'string' || each.length < leastSecret)) {
+    throw wrong('secret', `minimum string length is ${leastSecret}`)
+  }
+  if (origin !== '' && !isOrigin(origin)) throw wrong('origin', 'value must be an origin such as https://app.example')
+  const strange = frameAncestors.find((each) => !isOrigin(each))
+  if (strange !== undefined) throw wrong('frameAncestors', `${strange} is no origin such as https://app.example`)
+  const unknown = Object.keys(allow).find((name) => !Object.hasOwn(everything, name))
+  if (unknown !== undefined) throw wrong('allow', `${unknown} is none of ${Object.keys(everything).join(', ')}`)
+  const mostEndpoints = limits.endpoints ?? null
+  if (mostEndpoints !== null && !(Number.isSafeInteger(mostEndpoints) && mostEndpoints >= 0)) {
+    throw wrong('limits.endpoints', 'value must be a whole number from 0')
+  }
+  checkBrand(brand)
+  return {
+    basePath: checkedBase(options.basePath ?? '', 'portal'),
+    secrets,
+    origin,
+    frameAncestors,
+    brand,
+    allow: { ...everything, ...allow },
+    mostEndpoints,
+    httpsOnly,
+    texts,
+  }
+}
+
+function checkBrand({ logo, accent }: PortalBrand): void {
+  if (logo !== undefined && !/^(data:image\/[a-z+.-]+[;,]|\/(?!\/))/.test(logo)) {
+    throw wrong('brand.logo', 'value must be a data:image/ URL, or a path of the same origin: pages ask nobody else')
+  }
+  if (accent !== undefined && !/^#[0-9a-f]{6}$/i.test(accent)) {
+    throw wrong('brand.accent', 'value must be a colour such as #0b6bcb')
+  }
+}
+
+function isOrigin(value: string): boolean {
+  return /^https?:\/\/[^/?#;,\s'"]+$/i.test(value) && URL.canParse(value)
+}
+
+function wrong(option: string, reason: string): PosthornError {
+  return new PosthornError('validation', `portal: ${option}: ${reason}`)
+}
