@@ -110,6 +110,7 @@ async function open(path, options = {}) {
       seen.push(`request: ${request.url()}`),
   )
   await page.addInitScript(() =>
+    // oxlint-disable-next-line no-console -- the console is what the test reads
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective}`)),
   )
   await page.goto(path.startsWith('http') ? path : `${base}${path}`)
@@ -155,7 +156,10 @@ const views = [
   ...['/sources/shop', '/sources/new', '/plugins', '/plugins/new', '/catalogue', '/configuration', '/deliveries'].map(
     (path) => own + path,
   ),
-  ...['/ops', '/ops/workspaces', '/ops/system', '/ops/unknown'],
+  '/ops',
+  '/ops/workspaces',
+  '/ops/system',
+  '/ops/unknown',
 ]
 
 const main = [own, `${own}/endpoints`, `${own}/endpoints/stock`, `${own}/endpoints/new`, `${own}/events/event-0`]
