@@ -90,7 +90,7 @@ function optionsOf(element: HTMLElement): uPlot.Options {
     height,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-    padding: [8, 0, 0, 0],
+    padding: [8, 20, 0, 0],
     scales: {
       x: { range: (plot, min, max) => [min, max + stepOf(plot)] },
       y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },
