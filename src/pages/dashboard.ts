@@ -44,7 +44,8 @@ export interface DashboardOptions {
  */
 export function dashboard<Catalogue extends object, Plugins>(
   posthorn: Posthorn<Catalogue, Plugins>,
-  options: DashboardOptions = {}): Handler {
+  options: DashboardOptions = {},
+): Handler {
   const { ctx, services } = insideOf(posthorn, 'dashboard')
   const basePath = checkedBase(options.basePath ?? '', 'dashboard')
   const authorize = options.authorize ?? ctx.settings.admin.authorize

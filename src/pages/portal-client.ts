@@ -22,7 +22,9 @@ export interface PortalClientOptions {
 
 /** What the session says of itself. */
 export interface PortalSessionReport {
+  /** The customer's workspace. */
   readonly workspace: { readonly name: string | null }
+  /** Whether the session may look, and change nothing. */
   readonly read_only: boolean
   /** Unix milliseconds. */
   readonly expires_at: number
@@ -30,6 +32,7 @@ export interface PortalSessionReport {
   readonly allow: PortalAllowances
   /** The most endpoints; null where the host says none. */
   readonly limits: { readonly endpoints: number | null }
+  /** Where the page leads back to; null where the host said nothing. */
   readonly return_url: string | null
 }
 
@@ -42,27 +45,45 @@ type Endpoints = ServiceFunctions['endpoints']
 
 /** What a customer may ask. Functions throw `PosthornError`; those that the host does not offer throw `forbidden`. */
 export interface PortalClient {
+  /** What the token opens. @throws PosthornError forbidden (expired, revoked, or none of ours), unavailable */
   session(): Promise<PortalSessionReport>
+  /** Where the customer's deliveries go. */
   readonly endpoints: {
+    /** Lists endpoints, the newest first: 20 a page, or `limit` (1 to 1000). */
     list(query?: { readonly limit?: number; readonly after?: string }): Promise<CursorPage<PortalEndpoint>>
+    /** Reads one endpoint. @throws PosthornError not_found */
     get(id: string): Promise<PortalEndpoint>
+    /** Adds an endpoint, which signs its deliveries. @throws PosthornError validation, forbidden */
     create(input: PortalEndpointInput): Promise<PortalEndpoint>
+    /** Changes the members that are given. @throws PosthornError not_found, validation, forbidden */
     patch(id: string, input: Partial<PortalEndpointInput>): Promise<PortalEndpoint>
+    /** Deletes an endpoint. Unknown ids are fine. @throws PosthornError forbidden */
     delete(id: string): Promise<void>
+    /** As `posthorn.endpoints` has them. */
     readonly health: Bound<Endpoints['health']>
     readonly test: Bound<Endpoints['test']>
     readonly secret: Bound<Endpoints['secret']>
     readonly rotateSecret: Bound<Endpoints['rotateSecret']>
   }
+  /** What was published for the customer. */
   readonly events: {
     readonly get: Bound<ServiceFunctions['events']['get']>
     readonly replay: Bound<ServiceFunctions['events']['replay']>
   }
+  /** All attempts of an event to an endpoint as one row. */
+  readonly deliveries: {
+    readonly list: Bound<ServiceFunctions['deliveries']['list']>
+    readonly get: Bound<ServiceFunctions['deliveries']['get']>
+    readonly retry: Bound<ServiceFunctions['deliveries']['retry']>
+  }
+  /** Tries to deliver an event to an endpoint. */
   readonly attempts: {
     readonly list: Bound<ServiceFunctions['attempts']['list']>
     readonly get: Bound<ServiceFunctions['attempts']['get']>
   }
+  /** The attempts that ended, counted by time. */
   readonly stats: Bound<ServiceFunctions['stats']>
+  /** The event types that the host publishes. */
   readonly eventTypes: { list(): ReturnType<ServiceFunctions['eventTypes']['list']> }
 }
 
@@ -78,7 +99,7 @@ export function createPortalClient({ baseUrl, token, fetch: send = fetch }: Port
     headers,
     fetch: (url, init) => send(url.replace(`${base}/workspaces/${own}`, base), init),
   })
-  const { endpoints, events, attempts, stats, eventTypes } = client
+  const { endpoints, events, deliveries, attempts, stats, eventTypes } = client
   return {
     async session() {
       const answer = await send(`${base}/session`, { headers })
@@ -92,6 +113,7 @@ export function createPortalClient({ baseUrl, token, fetch: send = fetch }: Port
         endpoints.list(own, { limit: 20, ...query }) as unknown as Promise<CursorPage<PortalEndpoint>>,
     } as PortalClient['endpoints'],
     events: bound(events, ['get', 'replay']),
+    deliveries: bound(deliveries, ['list', 'get', 'retry']),
     attempts: bound(attempts, ['list', 'get']),
     stats: (query) => stats(own, query),
     eventTypes: { list: () => eventTypes.list(own) },

@@ -65,7 +65,8 @@ const sessionOptions = closedObject({
  */
 export function portal<Catalogue extends object, Plugins>(
   posthorn: Posthorn<Catalogue, Plugins>,
-  options: PortalOptions): Portal {
+  options: PortalOptions,
+): Portal {
   const { ctx, services } = insideOf(posthorn, 'portal')
   const settings = portalSettings(options)
   const { basePath, origin, secrets, frameAncestors, brand, texts } = settings

@@ -164,7 +164,7 @@ const views = [
 
 const main = [own, `${own}/endpoints`, `${own}/endpoints/stock`, `${own}/endpoints/new`, `${own}/events/event-0`]
 
-test('axe finds nothing serious on any view of the dashboard, nor on the main ones in dark and at 360 px; nothing is too wide', async () => {
+void test('axe finds nothing serious on any view of the dashboard, nor on the main ones in dark and at 360 px; nothing is too wide', async () => {
   const found = []
   for (const path of views) found.push(...(await findings(path)))
   for (const path of main) found.push(...(await findings(path, { colorScheme: 'dark' })))
@@ -172,13 +172,13 @@ test('axe finds nothing serious on any view of the dashboard, nor on the main on
   assert.deepEqual(found, [])
 })
 
-test('hostile data and answers are text', async () => {
+void test('hostile data and answers are text', async () => {
   const page = await open(`${own}/events/event-0`)
   await page.getByText('window.hacked').first().waitFor()
   await close(page)
 })
 
-test('an operator adds an endpoint with a wrong url, mends the url, sends a test event, rotates the secret', async () => {
+void test('an operator adds an endpoint with a wrong url, mends the url, sends a test event, rotates the secret', async () => {
   const page = await open(`${own}/endpoints`)
   await page.getByRole('link', { name: 'Add endpoint' }).click()
   await page.getByLabel('URL').fill('ftp://files.example')
@@ -199,7 +199,7 @@ test('an operator adds an endpoint with a wrong url, mends the url, sends a test
   await close(page)
 })
 
-test('a document is checked as a difference, and applied', async () => {
+void test('a document is checked as a difference, and applied', async () => {
   const page = await open(`${own}/configuration`)
   const text = await page.locator('pre').first().textContent()
   await page.getByRole('textbox', { name: 'Document' }).fill(text.replace('name: Warehouse', 'name: Depot'))
@@ -211,7 +211,7 @@ test('a document is checked as a difference, and applied', async () => {
   await close(page)
 })
 
-test('the portal: a customer adds an endpoint, sees the test fail, turns the endpoint off and on', async () => {
+void test('the portal: a customer adds an endpoint, sees the test fail, turns the endpoint off and on', async () => {
   const { url, token } = await customers.session(workspace)
   const page = await open(`${base}${url}`)
   assert.ok(!page.url().includes(token), 'the token stays in the address')
@@ -239,13 +239,13 @@ test('the portal: a customer adds an endpoint, sees the test fail, turns the end
   await close(page)
 })
 
-test('the portal without a token says so', async () => {
+void test('the portal without a token says so', async () => {
   const page = await open('/webhooks/')
   await page.getByText('This link has ended').waitFor()
   await page.context().close()
 })
 
-test('by keyboard alone: skip to the content, walk to a row, open the row', async () => {
+void test('by keyboard alone: skip to the content, walk to a row, open the row', async () => {
   const page = await open(`${own}/endpoints`)
   await page.getByRole('link', { name: 'Billing' }).waitFor()
   await page.keyboard.press('Tab')
@@ -259,7 +259,7 @@ test('by keyboard alone: skip to the content, walk to a row, open the row', asyn
   await close(page)
 })
 
-test('pictures of the main views', async () => {
+void test('pictures of the main views', async () => {
   for (const [name, path] of [
     ['overview', own],
     ['endpoint', `${own}/endpoints/billing`],

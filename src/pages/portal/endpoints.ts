@@ -13,20 +13,27 @@ export interface PortalEndpoint extends Pick<
   Endpoint,
   'id' | 'description' | 'events' | 'enabled' | 'paused' | 'disabled_at' | 'disabled_reason' | 'disabled_detail'
 > {
+  /** Where deliveries are sent. */
   readonly url: string
   /** Headers of the owner's own; null where there are none, and where the host does not offer them. */
   readonly headers: Readonly<Record<string, string>> | null
+  /** When the endpoint was made, unix milliseconds. */
   readonly created_at: Millis
+  /** When the endpoint last changed, unix milliseconds. */
   readonly updated_at: Millis
 }
 
 /** What a customer may write of an endpoint. A member that is missing stays as it is; at first it has the host's default. */
 export interface PortalEndpointInput {
+  /** Where deliveries are sent: http or https. */
   readonly url: string
+  /** A few words about it. */
   readonly description?: string | null
   /** Event types or patterns: `invoice.paid`, `invoice.*`, `invoice.**`, `*`. */
   readonly events?: readonly string[]
+  /** Headers that deliveries carry, up to 100. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | null
+  /** Whether deliveries are made. Default true. */
   readonly enabled?: boolean
 }
 

@@ -7,11 +7,13 @@ export interface PortalAllowances {
   readonly create: boolean
   /** Change url, description, events, and turn endpoints on and off. */
   readonly edit: boolean
+  /** Delete endpoints. */
   readonly delete: boolean
   /** See and set headers of their own. */
   readonly headers: boolean
   /** See the signing secret. */
   readonly secret: boolean
+  /** Replace the signing secret by a new one. */
   readonly rotate: boolean
   /** Send test events. */
   readonly test: boolean
@@ -37,7 +39,9 @@ export interface PortalOptions {
   readonly origin?: string
   /** Origins that may show the portal in a frame. Default: none. */
   readonly frameAncestors?: readonly string[]
+  /** Name, logo and colour of the page. Default: none of yours. */
   readonly brand?: PortalBrand
+  /** What customers may do beside looking. Default: all of it. */
   readonly allow?: Partial<PortalAllowances>
   /** The most endpoints that a customer may have. The lowest of all limits counts. */
   readonly limits?: { readonly endpoints?: number }
