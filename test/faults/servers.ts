@@ -14,7 +14,10 @@ export interface ServerProcess {
   stop(): Promise<void>
 }
 
-export async function startServer(env: Readonly<Record<string, string>>): Promise<ServerProcess> {
+/** How often a server is started: somebody else may take a port that was free a moment before. */
+const mostStarts = 3
+
+export async function startServer(env: Readonly<Record<string, string>>, starts = 1): Promise<ServerProcess> {
   const [admin, gateway, status] = [await freePort(), await freePort(), await freePort()]
   const ports = { PORT_ADMIN: String(admin), PORT_GATEWAY: String(gateway), PORT_STATUS: String(status) }
   const child: ChildProcess = spawn(process.execPath, ['dist/cli/index.js', 'serve', '--log', 'text'], {
@@ -29,7 +32,10 @@ export async function startServer(env: Readonly<Record<string, string>>): Promis
     child.kill(signal)
     await exit
   }
-  await listening(child, String(status))
+  if (!(await listens(child, String(status)))) {
+    if (starts === mostStarts) throw new Error('the server ended before it listened; was it built?')
+    return await startServer(env, starts + 1)
+  }
   return {
     admin: `http://127.0.0.1:${admin}`,
     gateway: `http://127.0.0.1:${gateway}`,
@@ -39,8 +45,12 @@ export async function startServer(env: Readonly<Record<string, string>>): Promis
   }
 }
 
-/** Resolves once the server says that it listens on this port, the last of its three. */
-async function listening(child: ChildProcess, port: string): Promise<void> {
-  for await (const line of createInterface(child.stdout!)) if (line.endsWith(port)) return void child.stdout!.resume()
-  throw new Error('the server ended before it listened; was it built?')
+/** Whether the server says that it listens on this port, the last of its three, before it ends. */
+async function listens(child: ChildProcess, port: string): Promise<boolean> {
+  for await (const line of createInterface(child.stdout!)) {
+    if (!line.endsWith(port)) continue
+    child.stdout!.resume()
+    return true
+  }
+  return false
 }
