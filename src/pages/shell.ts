@@ -105,7 +105,7 @@ function documentText({ title, basePath, settings }: ShellOptions, js: string, c
 }
 
 /** A text as it may stand in HTML, in an attribute too. */
-export function escaped(text: string): string {
+function escaped(text: string): string {
   return text
     .replaceAll('&', '&amp;')
     .replaceAll('<', '&lt;')

@@ -17,7 +17,7 @@ const licences = bundledInPages
 const built = new Map<string, Promise<{ script: string; style: string }>>()
 
 /** A page for the browser: one script with all that it imports, one style sheet. */
-export function pageOf(file: string): Promise<{ script: string; style: string }> {
+function pageOf(file: string): Promise<{ script: string; style: string }> {
   let page = built.get(file)
   if (page === undefined) built.set(file, (page = buildPage(file)))
   return page

@@ -135,7 +135,7 @@ function Current({ path }: { readonly path: string }) {
 }
 
 /** A post horn, drawn. */
-export function Mark() {
+function Mark() {
   return (
     <svg class="mark" viewBox="0 0 24 24" fill="none" stroke="currentColor" stroke-width="2" aria-hidden="true">
       <path d="M2 11h9a4 4 0 1 1-4 4c0-4 4-5 9-5l5-4v11l-4-3.500" stroke-linecap="round" stroke-linejoin="round" />

@@ -80,7 +80,7 @@ function errorOf(status: number, text: string): AskError {
 }
 
 /** A message of the server as a sentence. */
-export function sentence(message: string): string {
+function sentence(message: string): string {
   const text = message.charAt(0).toUpperCase() + message.slice(1)
   return /[.!?…]$/.test(text) ? text : `${text}.`
 }

@@ -36,7 +36,7 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
  * JSON with a line for each member; null where the text is no object or list. Only white space between tokens changes: numbers
  * and the order of keys stay as they were recorded.
  */
-export function formatted(text: string): string | null {
+function formatted(text: string): string | null {
   const start = text.trimStart().charAt(0)
   if ((start !== '{' && start !== '[') || text.length > mostShown) return null
   try {

@@ -112,8 +112,6 @@ export function Choice<Value extends string>({
   )
 }
 
-export const any = (): readonly ['', string] => ['', t('filter.any')]
-
 /** Lines of `name: value` as an object; null where there is none. */
 export function pairsOf(text: string): Record<string, string> | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '')

@@ -140,7 +140,7 @@ function HeaderTable({ headers }: { readonly headers: Readonly<Record<string, st
 }
 
 /** The request as a command for a shell: every value in single quotes, in which nothing has a meaning. */
-export function curlOf(request: NonNullable<Attempt['request']>): string {
+function curlOf(request: NonNullable<Attempt['request']>): string {
   const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`
   const headers = Object.entries(request.headers ?? {}).map(([name, value]) => `-H ${quoted(`${name}: ${value}`)}`)
   const body = request.body === null ? [] : [`--data-raw ${quoted(request.body)}`]

@@ -12,7 +12,7 @@ export function useEventText(scope: Scope, id: string): string | undefined {
 const head = '"data":'
 
 /** The data in the JSON of an event, in which it stands behind id and type, before the time. */
-export function dataOf(event: string): string {
+function dataOf(event: string): string {
   const { id, event_type } = JSON.parse(event) as { readonly id: string; readonly event_type: string }
   const start = JSON.stringify({ id, event_type }).length - 1 + 1 + head.length
   const end = event.lastIndexOf(',"ingested_at":')
