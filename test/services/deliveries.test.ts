@@ -169,38 +169,34 @@ describe('of random histories the list is a fold of the attempts', () => {
     ['postgres', histories, () => schemas.open({ listen: false })],
   ]
 
-  test.skipIf(postgresUrl === null).each(engines)(
-    '%s, %i histories',
-    { timeout: 120_000 },
-    async (_, count, open) => {
-      const { subject, close } = await open()
-      let seen = 0
-      for (let seed = 0; seed < count; seed++) {
-        const posthorn = createTestPosthorn({ storage: subject, startAt: Date.parse('2026-01-01') + seed * 86_400_000 })
-        await history(posthorn, subject, seed)
-        const expected = await folded(subject)
-        seen += expected.length
-        const { of } = random(seed)
-        const filters = [
-          {},
-          { status: of(deliveryStatuses) },
-          { endpoint_id: of(['x', 'y', 'z']) },
-          { event_type: 'a', status: 'DELIVERED' },
-        ] as const
-        for (const filter of filters) {
-          const wanted = expected.filter((row) =>
-            Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
-          )
-          const rows = []
-          for await (const row of posthorn.deliveries.each('default', { ...filter, limit: of([1, 5, 20]) }))
-            rows.push(row)
-          expect(rows, `seed ${seed}, ${JSON.stringify(filter)}`).toEqual(wanted)
-        }
-        await posthorn.events.erase('default', { created_at: { gte: 0 } })
-        for (const id of ['x', 'y', 'z']) await posthorn.endpoints.delete('default', id)
+  test.skipIf(postgresUrl === null).each(engines)('%s, %i histories', { timeout: 120_000 }, async (_, count, open) => {
+    const { subject, close } = await open()
+    let seen = 0
+    for (let seed = 0; seed < count; seed++) {
+      const posthorn = createTestPosthorn({ storage: subject, startAt: Date.parse('2026-01-01') + seed * 86_400_000 })
+      await history(posthorn, subject, seed)
+      const expected = await folded(subject)
+      seen += expected.length
+      const { of } = random(seed)
+      const filters = [
+        {},
+        { status: of(deliveryStatuses) },
+        { endpoint_id: of(['x', 'y', 'z']) },
+        { event_type: 'a', status: 'DELIVERED' },
+      ] as const
+      for (const filter of filters) {
+        const wanted = expected.filter((row) =>
+          Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
+        )
+        const rows = []
+        for await (const row of posthorn.deliveries.each('default', { ...filter, limit: of([1, 5, 20]) }))
+          rows.push(row)
+        expect(rows, `seed ${seed}, ${JSON.stringify(filter)}`).toEqual(wanted)
       }
-      expect(seen).toBeGreaterThan(2 * count)
-      await close()
-    },
-  )
+      await posthorn.events.erase('default', { created_at: { gte: 0 } })
+      for (const id of ['x', 'y', 'z']) await posthorn.endpoints.delete('default', id)
+    }
+    expect(seen).toBeGreaterThan(2 * count)
+    await close()
+  })
 })

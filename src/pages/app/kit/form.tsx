@@ -2,7 +2,6 @@ import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
 import { type AskError, reasons } from './ask.ts'
-import { t } from '../texts.ts'
 
 interface FieldProps {
   readonly label: string
