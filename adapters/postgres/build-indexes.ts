@@ -1,8 +1,12 @@
+import { PosthornError } from '../../src/errors.ts'
 import { raw, sql } from '../sql/sql.ts'
+import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { type Index, indexText, type Migration } from './migrations/migration.ts'
 
 const pauseMs = 1_000
+/** A transaction that is in the way for so long is not waited for any longer: it is a dump, or was left open. */
+const patienceWithOneMs = 10_000
 /** An index of a large table takes as long as it takes. */
 const workMs = 24 * 3_600_000
 
@@ -24,7 +28,49 @@ async function build(db: Database, index: Index, state: 'missing' | 'broken'): P
   if (state === 'broken') {
     await db.ask(raw(`drop index concurrently if exists ${schema}.${index.name}`), { timeoutMs: workMs })
   }
-  await db.ask(raw(indexText(index, schema, true)), { timeoutMs: workMs })
+  const building = db.ask(raw(indexText(index, schema, true)), { timeoutMs: workMs }).then(
+    () => ({ cause: null }),
+    (cause: unknown) => ({ cause }),
+  )
+  const holder = await inTheWayOf(db, index, building)
+  if (holder !== null) await db.ask(sql`select pg_cancel_backend(${holder.builder}::int) as canceled`)
+  const { cause } = await building
+  if (cause === null) return
+  if (holder === null) throw cause
+  const text = `The index ${schema}.${index.name} could not be built: the open transaction of backend ${holder.pid} is in the way. End it, and migrate again`
+  throw new PosthornError('unavailable', text, { cause })
+}
+
+interface Holder {
+  readonly pid: number
+  /** The backend that builds. */
+  readonly builder: number
+}
+
+/** A transaction that a build has waited for longer than it is waited for; null once the build has ended. */
+async function inTheWayOf(
+  { ask, schema }: Database,
+  { name }: Index,
+  building: Promise<unknown>,
+): Promise<Holder | null> {
+  let known: number | undefined
+  let since = 0
+  let isOver = false
+  const ended = building.then(() => (isOver = true))
+  for (;;) {
+    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, pauseMs))])
+    if (isOver) return null
+    const [row] = await ask(sql`
+      select p.pid, p.current_locker_pid as holder
+      from pg_stat_progress_create_index p join pg_class c on c.oid = p.index_relid
+      join pg_namespace n on n.oid = c.relnamespace
+      where n.nspname = ${schema}::text and c.relname = ${name}::text and p.phase like 'waiting for%'
+        and p.datname = current_database() and p.current_locker_pid > 0`)
+    const holder: Holder | null = row === undefined ? null : { pid: number(row['holder']), builder: number(row['pid']) }
+    if (holder?.pid !== known) since = performance.now()
+    known = holder?.pid
+    if (holder !== null && performance.now() - since >= patienceWithOneMs) return holder
+  }
 }
 
 type State = 'missing' | 'under way' | 'broken' | 'built'
