@@ -111,7 +111,7 @@ test('a function checks an unknown provider, another one maps its payload for th
   for (let i = 0; i < 2; i++) expect(await send('{', signed('{'))).toMatchObject({ status: 500, reason: null })
   expect(await server.says(/ failed: /)).toMatch(new RegExp(`^plugin ${guard.body.id} \\(function\\) failed: `))
   expect(await server.stop()).toBe(0)
-  expect((await server.ended()).split('\n').slice(4)).toHaveLength(2)
+  expect((await server.ended()).split('\n').slice(5)).toHaveLength(2)
   expect(received).toHaveLength(1)
 })
 

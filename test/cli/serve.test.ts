@@ -92,10 +92,10 @@ describe('settings', () => {
 })
 
 test('the dashboard stands beside the administrative API, and the token is its password', slow, async () => {
-  const { admin } = await server({ ADMIN_TOKEN: 'a token' })
+  const { admin } = await server({ ADMIN_TOKEN: 'a-long-token' })
   const status = async (path: string, authorization?: string) =>
     (await fetch(`${admin}${path}`, { headers: { ...(authorization !== undefined && { authorization }) } })).status
-  const signedIn = `Basic ${Buffer.from('anyone:a token').toString('base64')}`
+  const signedIn = `Basic ${Buffer.from('anyone:a-long-token').toString('base64')}`
   expect(await status('/dashboard')).toBe(401)
   expect(await status('/dashboard', `Basic ${Buffer.from('anyone:another').toString('base64')}`)).toBe(401)
   expect(await status('/dashboard', signedIn)).toBe(200)
