@@ -189,7 +189,11 @@ function settle(
     // One that falls due later is looked for by this process, and by whoever polls then.
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
-  closeAttempt(state, kept, endedAttempt(kept.attempt, settlement, settlement.request, settlement.response))
+  closeAttempt(
+    state,
+    kept,
+    endedAttempt(kept.attempt, kept.attempt.event_type, settlement, settlement.request, settlement.response),
+  )
   const disabled = settlement.disable !== null && disable(state, kept.of.room, settlement)
   addNote(state, kept.of.room, settlement, disabled)
   return { settled: true, disabled }

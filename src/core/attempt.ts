@@ -81,7 +81,8 @@ function shownStatus(
 
 /** An attempt as it ended. Request and answer are what the caller keeps, or shows, of them. */
 export function endedAttempt<Request, Response>(
-  attempt: NewAttempt & Pick<StoredAttempt, 'event_type'>,
+  attempt: NewAttempt,
+  event_type: string,
   ended: Settlement,
   request: Request,
   response: Response,
@@ -102,6 +103,6 @@ export function endedAttempt<Request, Response>(
     response,
     created_at: attempt.created_at,
     updated_at: ended.settled_at,
-    event_type: attempt.event_type,
+    event_type,
   }
 }

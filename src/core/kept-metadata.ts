@@ -1,21 +1,24 @@
 import type { Metadata } from '../schema/shared.ts'
 
-/** Metadata of a workspace under such a key is Posthorn's: a write that leaves the key out does not remove the key. */
-const ours = 'posthorn:'
-const sessions = `${ours}portal-revision`
-
-/** The metadata of a workspace as it is written in place of what was there. */
-export function keptMetadata(before: Metadata, written: Metadata): Metadata {
-  const kept = Object.entries(before).filter(([key]) => key.startsWith(ours) && !Object.hasOwn(written, key))
-  return kept.length === 0 ? written : { ...written, ...Object.fromEntries(kept) }
-}
+/** The metadata of a workspace that are Posthorn's own. */
+const revision = 'posthorn:portal-revision'
 
 /** How often the portal's sessions of a workspace were revoked. */
 export function portalRevision(metadata: Metadata): number {
-  return Number(metadata[sessions] ?? 0)
+  const count = Number(metadata[revision] ?? 0)
+  return Number.isSafeInteger(count) && count > 0 ? count : 0
+}
+
+/**
+ * The metadata of a workspace as they are written in place of what was there. The count of revocations never falls, whatever a
+ * client writes: one that wrote back what it read before a revocation would open the sessions again.
+ */
+export function keptMetadata(before: Metadata, written: Metadata): Metadata {
+  const count = Math.max(portalRevision(before), portalRevision(written))
+  return count === 0 ? written : { ...written, [revision]: String(count) }
 }
 
 /** The metadata by which all sessions of before are revoked. */
 export function withNextPortalRevision(metadata: Metadata): Metadata {
-  return { ...metadata, [sessions]: String(portalRevision(metadata) + 1) }
+  return { ...metadata, [revision]: String(portalRevision(metadata) + 1) }
 }

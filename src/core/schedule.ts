@@ -36,7 +36,7 @@ export function manual(eventId: string, endpointId: string, now: number, newId: 
 }
 
 /** The attempt of a test delivery. It is stored as due at `dueAt`, when a worker would have to take it over. */
-export function test(
+export function testAttempt(
   eventId: string,
   endpointId: string,
   { now, dueAt }: { now: number; dueAt: number },

@@ -23,7 +23,7 @@ const parameterTexts: Readonly<Record<ParameterName, string>> = {
   metadata: 'Only rows whose metadata holds every pair: `metadata[team]=billing`.',
   endpoint_id: 'Only rows of this endpoint.',
   source_id: 'Only rows of this source.',
-  event_id: 'Only attempts of this event.',
+  event_id: 'Only rows of this event.',
   event_type: 'Only rows of events of exactly this type.',
   unique_id: 'Only rows of the event with this `unique_id`.',
   status: 'Only rows in this status.',

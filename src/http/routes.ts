@@ -44,6 +44,8 @@ export const routes: readonly Route[] = [
 function routeOf(name: OperationName, operation: Operation): Route {
   const [method, path] = operation.http.split(' ') as [Method, string] // by the type of Operation
   const scoped = path.startsWith('{P}')
+  const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!) // the group matched
+  const hasId = ids.includes('id')
   return {
     method,
     path: path.replace('{P}', '').replace(/\{(\w+)\}/g, ':$1'),
@@ -51,9 +53,7 @@ function routeOf(name: OperationName, operation: Operation): Route {
     scoped,
     async handle(call) {
       const useCase: Function = functionOf(call.services, name)
-      const hasId = path.includes('{id}')
-      const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, id]) => call.params[id!])
-      const place = [...(scoped ? [call.workspace] : []), ...ids]
+      const place = [...(scoped ? [call.workspace] : []), ...ids.map((name) => call.params[name])]
       try {
         const args = [...place, ...(await readArguments(call, name, operation))]
         const answer = await useCase(...args)

@@ -30,7 +30,7 @@ export interface DashboardOptions {
    * names. Default: `admin.authorize` of the instance.
    */
   readonly authorize?: Authorize
-  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/texts.ts`. Default: none. */
+  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/english.ts`. Default: none. */
   readonly texts?: Readonly<Record<string, string>>
 }
 

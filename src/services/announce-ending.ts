@@ -33,5 +33,5 @@ function shownAttempt(settlement: Settlement, event_type: string): Attempt {
   const sent = request === null ? null : { method: request.method, url: request.url, headers: null, body: null }
   const got =
     response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null }
-  return { ...endedAttempt({ ...attempt, event_type }, settlement, sent, got), final: isFinal(settlement) }
+  return Object.assign(endedAttempt(attempt, event_type, settlement, sent, got), { final: isFinal(settlement) })
 }

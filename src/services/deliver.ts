@@ -17,8 +17,8 @@ export interface Deliver {
    * attempt stays as it is. Null when it was canceled: then nothing is known of what the receiver saw.
    */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null>
-  /** What follows from a try, to be stored. `retries`: whether another try may follow; default true. */
-  conclude(loaded: Loaded, sent: Sent, claim: Claim | null, options?: { retries: boolean }): Conclusion
+  /** What follows from a try, to be stored. */
+  conclude(loaded: Loaded, sent: Sent, claim: Claim | null): Conclusion
   /**
    * Stores a conclusion in a single step. `lingers`: waits up to 50 ms, so that several are stored together; default false.
    * A failed call may be repeated: the attempt is closed once, and events are emitted once. Answers the status of the
@@ -42,7 +42,7 @@ export function deliverService(ctx: Context): Deliver {
   return {
     load: (ids) => load(ctx, ids),
     attempt: (loaded, until) => sender.attempt(loaded, until),
-    conclude: (loaded, sent, claim, options) => conclude(ctx, loaded, sent, claim, options?.retries ?? true),
+    conclude: (loaded, sent, claim) => conclude(ctx, loaded, sent, claim),
     settle: (conclusion, options = atOnce) => settler.settle(conclusion, options),
     idle: () => settler.idle(),
     giveUp: () => settler.giveUp(),
@@ -64,11 +64,12 @@ async function load(ctx: Context, ids: readonly string[]): Promise<readonly Load
   return loaded
 }
 
-function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null, retries: boolean): Conclusion {
+function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null): Conclusion {
   const { workspaceId, attempt, event } = loaded.delivery
   const { endpoint } = loaded
   const told = ctx.settings.operations !== undefined && !isOperational(ctx, loaded.configuration.workspace)
-  const isTest = !retries || attempt.trigger_mode === 'TEST'
+  // A test delivery counts in no statistics, and no try follows it.
+  const isTest = attempt.trigger_mode === 'TEST'
   const eventType = event?.event_type ?? ''
   const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
   const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)

@@ -44,6 +44,7 @@ const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
 
 /** Deliveries are a view of attempts: nothing is stored of them. */
 export function deliveryService(ctx: Context): DeliveryUseCases {
+  const { retry } = retryService(ctx)
   return {
     async list(id, query = {}) {
       const given = checkedList(listParameters.deliveries, query)
@@ -72,9 +73,7 @@ export function deliveryService(ctx: Context): DeliveryUseCases {
       return { ...delivery, attempts: shown }
     },
 
-    async retry(workspaceId, eventId, endpointId) {
-      return await retryService(ctx).retry(workspaceId, eventId, endpointId)
-    },
+    retry,
   }
 }
 

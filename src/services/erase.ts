@@ -1,20 +1,20 @@
-import * as v from 'valibot'
-
 import type { Context } from '../context.ts'
 import { invalid } from '../errors.ts'
 import { integer, object, orNull, text, withDefault } from '../schema/fields.ts'
 import { parse } from '../schema/parse.ts'
 import { idPattern } from '../schema/shared.ts'
-import { replayBounds, replayMoment, timeRange } from './replay-input.ts'
+import { replayRange, timeRange } from './replay-input.ts'
 import type { EventUseCases } from './use-cases.ts'
 
 const mostEvents = 10_000
 const batchSize = 100
+/** A step ends early when the data of its events reach this: they are read, and not needed. */
+const maxStepBytes = 4 * 1024 * 1024
 
 export const eraseInput = object({
   unique_id: orNull(text({ min: 1 })),
   event_type: orNull(text({ min: 1, max: 255 })),
-  created_at: orNull(v.lazy((input) => (typeof input === 'number' ? replayMoment : replayBounds))),
+  created_at: replayRange,
   limit: withDefault(integer({ min: 1, max: mostEvents }), mostEvents),
 })
 
@@ -38,7 +38,7 @@ export function eraseService(ctx: Context): Pick<EventUseCases, 'delete' | 'eras
         after: null,
         before: null,
         descending: false,
-        maxBytes: Infinity,
+        maxBytes: maxStepBytes,
       }
       let erased = 0
       while (erased < limit) {

@@ -36,19 +36,19 @@ export async function recoverMissing(
   let created = 0
   let after = cursor.start
   for (let looked = 0; matched < limit && looked < mostLooked; looked += batchSize) {
-    // No more than may be taken: so all of a step is taken, and the next one goes on behind it.
-    const step = Math.min(batchSize, limit - matched)
-    const query = { endpoint_id: endpoint.id, created_at, after, limit: step }
+    const query = { endpoint_id: endpoint.id, created_at, after, limit: batchSize }
     const { events, next } = await ctx.storage.attempts.missing(workspaceId, query)
-    const wanted = events.filter(({ event_type }) => isWanted(event_type))
+    const all = events.filter(({ event_type }) => isWanted(event_type))
+    const wanted = all.slice(0, limit - matched)
     matched += wanted.length
     if (add !== null && wanted.length > 0) {
       const now = ctx.clock.now()
       const attempts = wanted.map(({ id }) => manual(id, endpoint.id, now, ctx.newId))
       created += await add(attempts, { first: true })
     }
-    if (next === null) return { matched, created, next: null }
-    after = next
+    const isCut = wanted.length < all.length // the next call goes on behind the last one that was taken
+    if (next === null && !isCut) return { matched, created, next: null }
+    after = isCut ? wanted.at(-1)!.id : next
   }
   return { matched, created, next: after }
 }

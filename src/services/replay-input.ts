@@ -13,13 +13,14 @@ export const cursorSeparator = '.'
 export const replayMoment = integer()
 const bound = orNull(replayMoment)
 export const replayBounds = object({ gt: bound, gte: bound, lt: bound, lte: bound })
-const range = orNull(v.lazy((input) => (typeof input === 'number' ? replayMoment : replayBounds)))
+/** A moment, or bounds of moments. */
+export const replayRange = orNull(v.lazy((input) => (typeof input === 'number' ? replayMoment : replayBounds)))
 
 export const replayInput = object({
   event_types: orNull(list(text({ min: 1, max: 255 }), { min: 1 })),
   endpoint_id: orNull(text({ min: 1 })),
-  created_at: range,
-  attempted_at: range,
+  created_at: replayRange,
+  attempted_at: replayRange,
   status: orNull(oneOf(['FAILED', 'CANCELED'])),
   missing: withDefault(flag(), false),
   after: orNull(text({ min: 1, max: 129, rule: (cursor) => (cursorOf(cursor) === null ? 'invalid cursor' : null) })),

@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { jsonOf } from '../core/json-of.ts'
-import { test } from '../core/schedule.ts'
+import { testAttempt } from '../core/schedule.ts'
 import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -66,7 +66,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
     const dueAt = ctx.clock.now() + (timeout === 0 ? ctx.settings.deliver.timeoutMs : timeout) + graceMs
     let attemptId = ''
     await ingest.withAttempts(workspaceId, { id: null, event_type, data, unique_id: null }, (event) => {
-      const attempt = test(event.id, id, { now: ctx.clock.now(), dueAt }, ctx.newId)
+      const attempt = testAttempt(event.id, id, { now: ctx.clock.now(), dueAt }, ctx.newId)
       attemptId = attempt.id
       return [attempt]
     })

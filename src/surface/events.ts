@@ -16,7 +16,7 @@ export interface EventListInput extends ListInput {
 
 /** Which failed and canceled deliveries are sent once more, or with `missing` which events an endpoint gets late. Filters that are given must all hold; `{}` takes all. */
 export interface ReplayInput {
-  /** Types or patterns of events: `invoice.paid`, `invoice.*`. Default: all. */
+  /** Types of events, compared exactly. Default: all. */
   readonly event_types?: readonly string[]
   /** Deliveries to this endpoint. Default: to all. */
   readonly endpoint_id?: string

@@ -222,7 +222,14 @@ describe('the token opens nothing else', () => {
 
   test('a write of metadata brings no revoked session back', async () => {
     const { posthorn, customers, call, token } = await made()
+    const { metadata: before } = await posthorn.workspaces.get('acme')
     await customers.revoke('acme')
+    const { metadata: between } = await posthorn.workspaces.get('acme')
+    const { token: second } = await customers.session('acme')
+    await customers.revoke('acme')
+    // Somebody writes back what was read before, with the count of then.
+    for (const metadata of [before, between]) await posthorn.workspaces.update('acme', { metadata })
+    expect((await call(second, 'GET', '/endpoints')).status).toBe(401)
     await posthorn.workspaces.update('acme', { metadata: { plan: 'gold' } })
     await posthorn.workspaces.patch('acme', { metadata: null })
     expect((await call(token, 'GET', '/endpoints')).status).toBe(401)

@@ -205,6 +205,30 @@ describe('over HTTP', () => {
     return [response.status, await response.json()]
   }
 
+  test('a small limit costs no more steps: a call goes on behind the last one that was taken', async () => {
+    const store = memory()
+    let steps = 0
+    const missing: typeof store.attempts.missing = (...asked) => {
+      steps++
+      return store.attempts.missing(...asked)
+    }
+    const posthorn = createTestPosthorn({ storage: { ...store, attempts: { ...store.attempts, missing } } })
+    await withEndpoint(posthorn, { enabled: false, events: ['wanted'] })
+    for (let i = 0; i < 40; i++) {
+      await posthorn.events.create('default', { event_type: i % 10 === 9 ? 'wanted' : 'other', data: { i } })
+    }
+    await posthorn.endpoints.update('default', 'shop', { enabled: true })
+    const asked = { missing: true, endpoint_id: 'shop', limit: 3 }
+    const first = await posthorn.events.replay('default', asked)
+    expect(first).toMatchObject({ matched: 3, created: 3, next: expect.any(String) })
+    expect(await posthorn.events.replay('default', { ...asked, after: first.next! })).toEqual({
+      matched: 1,
+      created: 1,
+      next: null,
+    })
+    expect(steps).toBe(2)
+  })
+
   test('a replay is asked for with its filter as the body, which may be missing', async () => {
     const posthorn = createTestPosthorn()
     await withEndpoint(posthorn)

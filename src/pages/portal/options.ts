@@ -47,7 +47,7 @@ export interface PortalOptions {
   readonly limits?: { readonly endpoints?: number }
   /** Refuses `http:` URLs. Default: as `deliver.httpsOnly`. */
   readonly httpsOnly?: boolean
-  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/texts.ts`. Default: none. */
+  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/english.ts`. Default: none. */
   readonly texts?: Readonly<Record<string, string>>
 }
 

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 
 import { ask, segment } from '../kit/ask.ts'
 import { useAction } from '../kit/dialog.tsx'
-import { Check, Field, FormError, linesOf, linesOfPairs, pairsOf } from '../kit/form.tsx'
+import { Check, Field, FormEnd, FormError, linesOf, linesOfPairs, pairsOf } from '../kit/form.tsx'
 import { Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
-import { go, Link } from '../kit/router.tsx'
+import { go } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
 import type { Endpoint } from '../kit/types.ts'
@@ -250,14 +250,7 @@ function Form({
             )}
           </details>
           <Check label={t('endpoint.enabled')} checked={draft.enabled} onChange={(enabled) => set({ enabled })} />
-          <div class="actions form-end">
-            <button type="submit" class="primary" disabled={busy}>
-              {t(existing === null ? 'action.create' : 'action.save')}
-            </button>
-            <Link to={back} class="button">
-              {t('action.cancel')}
-            </Link>
-          </div>
+          <FormEnd busy={busy} isNew={existing === null} back={back} />
         </form>
       </Panel>
     </>

@@ -3,11 +3,10 @@ import { useState } from 'preact/hooks'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Badge } from '../kit/badge.tsx'
 import { Id } from '../kit/copy.tsx'
-import { Confirm } from '../kit/dialog.tsx'
 import { duration, Time } from '../kit/figures.tsx'
 import { Facts, Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
-import { go, Link } from '../kit/router.tsx'
+import { Link } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
 import type { Page } from '../kit/table.tsx'
@@ -16,32 +15,34 @@ import type { Endpoint, Plugin } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { useTypes } from '../views/catalogue.tsx'
 import { Activity } from '../views/health.tsx'
-import { Recover } from '../views/recover.tsx'
 import { SecretPanel } from '../views/secret.tsx'
-import { TestEvent } from '../views/test-event.tsx'
-import { Latest, WhyOff } from '../views/endpoint-parts.tsx'
+import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
+import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
 import { Patterns, State } from '../views/endpoint-row.tsx'
-
-type Asked = 'delete' | 'recover' | 'test' | null
 
 export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id: string }) {
   const path = `${scope.api}/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<Endpoint>(path, { signal }))
   const types = useTypes(scope, true)
   const [asked, setAsked] = useState<Asked>(null)
-  const [missedSince, setMissedSince] = useState<number>()
   const own = `${scope.path}/endpoints/${segment(id)}`
   const endpoint = loaded.data
-  const change = (body: object) =>
-    ask<Endpoint>(path, { method: 'PATCH', body })
-      .then(loaded.reload)
-      .catch((cause: Error) => say(cause.message, 'bad'))
+  /** Answers whether the change was made. */
+  const change = async (body: object): Promise<boolean> => {
+    try {
+      await ask<Endpoint>(path, { method: 'PATCH', body })
+      loaded.reload()
+      return true
+    } catch (cause) {
+      say((cause as Error).message, 'bad')
+      return false
+    }
+  }
   const turnOn = async ({ disabled_at }: Endpoint) => {
-    await change({ enabled: true })
+    if (!(await change({ enabled: true }))) return
     say(t('endpoint.turnedOn'))
     if (disabled_at === null) return
-    setMissedSince(disabled_at)
-    setAsked('recover')
+    setAsked({ kind: 'recover', since: disabled_at })
   }
 
   return (
@@ -53,16 +54,10 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
       >
         {endpoint && (
           <>
-            <button type="button" onClick={() => setAsked('test')}>
+            <button type="button" onClick={() => setAsked({ kind: 'test' })}>
               {t('endpoint.test')}
             </button>
-            <button
-              type="button"
-              onClick={() => {
-                setMissedSince(undefined)
-                setAsked('recover')
-              }}
-            >
+            <button type="button" onClick={() => setAsked({ kind: 'recover' })}>
               {t('endpoint.recover')}
             </button>
             {endpoint.enabled && (
@@ -80,12 +75,7 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
         {(each) => (
           <>
             {!each.enabled && <WhyOff of={each} turnOn={() => void turnOn(each)} />}
-            {each.enabled && each.paused && (
-              <p class="note note-warn">
-                <b>{t('endpoint.pausedNow')}</b>
-                {t('endpoint.pausedNow.hint')}
-              </p>
-            )}
+            {each.enabled && each.paused && <PausedNote />}
             <Activity scope={scope} endpoint={id} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
@@ -101,43 +91,21 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
                   {t('action.turnOff')}
                 </button>
               )}
-              <button type="button" class="danger" onClick={() => setAsked('delete')}>
+              <button type="button" class="danger" onClick={() => setAsked({ kind: 'delete' })}>
                 {t('action.delete')}
               </button>
             </div>
           </>
         )}
       </Shown>
-      {asked === 'test' && (
-        <TestEvent
-          scope={scope}
-          endpoint={id}
-          types={types.data ?? []}
-          onClose={() => setAsked(null)}
-          onDone={loaded.reload}
-        />
-      )}
-      {asked === 'recover' && (
-        <Recover
-          scope={scope}
-          endpoint={id}
-          {...(missedSince !== undefined && { missedSince })}
-          onClose={() => setAsked(null)}
-          onDone={loaded.reload}
-        />
-      )}
-      {asked === 'delete' && (
-        <Confirm
-          title={t('endpoint.delete.title')}
-          text={t('endpoint.delete.text')}
-          action={t('action.delete')}
-          run={async () => {
-            await ask(path, { method: 'DELETE' })
-            go(`${scope.path}/endpoints`)
-          }}
-          onClose={() => setAsked(null)}
-        />
-      )}
+      <EndpointDialogs
+        asked={asked}
+        scope={scope}
+        endpoint={id}
+        types={types.data ?? []}
+        onClose={() => setAsked(null)}
+        onDone={loaded.reload}
+      />
     </>
   )
 }

@@ -1,13 +1,13 @@
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Sparkline, sums } from '../kit/chart.tsx'
 import { percent } from '../kit/figures.tsx'
 import { ChoiceFilter, Filters, TextFilter } from '../kit/filters.tsx'
-import { Head, Panel } from '../kit/layout.tsx'
+import { Head } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link, parameters } from '../kit/router.tsx'
 import { nameOf, type Scope, urlOf } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { cursorOfPlace, type Page } from '../kit/table.tsx'
 import type { Endpoint } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { Patterns, State, useActivity } from '../views/endpoint-row.tsx'
@@ -40,48 +40,36 @@ export function EndpointsView({ scope }: { readonly scope: Scope }) {
           ]}
         />
       </Filters>
-      <Panel>
-        <Shown of={loaded} rows={8}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty
-                title={t(isFiltered ? 'endpoint.noMatch' : 'endpoint.none')}
-                hint={t(isFiltered ? 'delivery.noMatch.hint' : 'endpoint.none.hint')}
-              />
-            ) : (
+      <Listed
+        of={loaded}
+        bones={8}
+        none={{
+          title: t(isFiltered ? 'endpoint.noMatch' : 'endpoint.none'),
+          hint: t(isFiltered ? 'delivery.noMatch.hint' : 'endpoint.none.hint'),
+        }}
+        label={t('nav.endpoints')}
+        to={({ id }) => `${scope.path}/endpoints/${segment(id)}`}
+        columns={[
+          { title: t('filter.status'), cell: (row) => <State of={row} /> },
+          {
+            title: t('endpoint.title'),
+            grows: true,
+            cell: (row) => (
               <>
-                <Table
-                  label={t('nav.endpoints')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `${scope.path}/endpoints/${segment(id)}`}
-                  columns={[
-                    { title: t('filter.status'), cell: (row) => <State of={row} /> },
-                    {
-                      title: t('endpoint.title'),
-                      grows: true,
-                      cell: (row) => (
-                        <>
-                          <Link to={`${scope.path}/endpoints/${segment(row.id)}`}>{nameOf(row)}</Link>
-                          <span class="under">{urlOf(row)}</span>
-                        </>
-                      ),
-                    },
-                    { title: t('endpoint.events'), from: 'wide', cell: ({ events }) => <Patterns of={events} /> },
-                    {
-                      title: t('overview.trend24h'),
-                      from: 'mid',
-                      cell: ({ id }) => <Sparkline buckets={activity.get(id) ?? []} />,
-                    },
-                    { title: t('overview.rate'), number: true, cell: ({ id }) => percent(rateOf(id)) },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
+                <Link to={`${scope.path}/endpoints/${segment(row.id)}`}>{nameOf(row)}</Link>
+                <span class="under">{urlOf(row)}</span>
               </>
-            )
-          }
-        </Shown>
-      </Panel>
+            ),
+          },
+          { title: t('endpoint.events'), from: 'wide', cell: ({ events }) => <Patterns of={events} /> },
+          {
+            title: t('overview.trend24h'),
+            from: 'mid',
+            cell: ({ id }) => <Sparkline buckets={activity.get(id) ?? []} />,
+          },
+          { title: t('overview.rate'), number: true, cell: ({ id }) => percent(rateOf(id)) },
+        ]}
+      />
     </>
   )
 }

@@ -1,16 +1,17 @@
 import { useState } from 'preact/hooks'
 
+import { TypeField } from '../views/type-field.tsx'
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
-import { Dialog, useAction } from '../kit/dialog.tsx'
+import { Dialog, DialogEnd, useAction } from '../kit/dialog.tsx'
 import { Time } from '../kit/figures.tsx'
 import { Filters, RangeFilter, since, TextFilter } from '../kit/filters.tsx'
 import { Field, FormError } from '../kit/form.tsx'
-import { Head, Panel } from '../kit/layout.tsx'
+import { Head } from '../kit/layout.tsx'
 import { liveMs, useLoad } from '../kit/load.ts'
 import { go, Link, parameters } from '../kit/router.tsx'
 import type { Scope } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { cursorOfPlace, type Page } from '../kit/table.tsx'
 import { say } from '../kit/toast.tsx'
 import type { Event as PosthornEvent, EventType } from '../kit/types.ts'
 import { t } from '../texts.ts'
@@ -52,45 +53,31 @@ export function EventsView({ scope }: { readonly scope: Scope }) {
         <TextFilter name="unique_id" label={t('filter.uniqueId')} />
         <RangeFilter />
       </Filters>
-      <Panel>
-        <Shown of={loaded} rows={10}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty
-                title={t(isFiltered ? 'event.noMatch' : 'event.none')}
-                hint={t(isFiltered ? 'delivery.noMatch.hint' : 'event.none.hint')}
-              />
-            ) : (
-              <>
-                <Table
-                  label={t('nav.events')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `${scope.path}/events/${segment(id)}`}
-                  columns={[
-                    {
-                      title: t('event.type'),
-                      grows: true,
-                      cell: ({ id, event_type }) => (
-                        <Link to={`${scope.path}/events/${segment(id)}`}>{event_type}</Link>
-                      ),
-                    },
-                    { title: t('event.id'), from: 'mid', cell: ({ id }) => <span class="id">{id}</span> },
-                    {
-                      title: t('event.uniqueId'),
-                      from: 'wide',
-                      cell: ({ unique_id }) =>
-                        unique_id === null ? <span class="dim">–</span> : <span class="id">{unique_id}</span>,
-                    },
-                    { title: t('event.time'), cell: ({ created_at }) => <Time at={created_at} /> },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
-              </>
-            )
-          }
-        </Shown>
-      </Panel>
+      <Listed
+        of={loaded}
+        bones={10}
+        none={{
+          title: t(isFiltered ? 'event.noMatch' : 'event.none'),
+          hint: t(isFiltered ? 'delivery.noMatch.hint' : 'event.none.hint'),
+        }}
+        label={t('nav.events')}
+        to={({ id }) => `${scope.path}/events/${segment(id)}`}
+        columns={[
+          {
+            title: t('event.type'),
+            grows: true,
+            cell: ({ id, event_type }) => <Link to={`${scope.path}/events/${segment(id)}`}>{event_type}</Link>,
+          },
+          { title: t('event.id'), from: 'mid', cell: ({ id }) => <span class="id">{id}</span> },
+          {
+            title: t('event.uniqueId'),
+            from: 'wide',
+            cell: ({ unique_id }) =>
+              unique_id === null ? <span class="dim">–</span> : <span class="id">{unique_id}</span>,
+          },
+          { title: t('event.time'), cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+      />
       {sending && <SendEvent scope={scope} types={types.data ?? []} onClose={() => setSending(false)} />}
     </>
   )
@@ -148,25 +135,7 @@ function SendEvent({
   return (
     <Dialog title={t('event.send')} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field label={t('event.type')} place="event_type" error={error}>
-          {(attributes) => (
-            <>
-              <input
-                {...attributes}
-                required
-                value={type}
-                list="event-types"
-                autoComplete="off"
-                onInput={(event) => setType(event.currentTarget.value)}
-              />
-              <datalist id="event-types">
-                {types.map(({ event_type }) => (
-                  <option key={event_type} value={event_type} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <TypeField value={type} types={types} error={error} onChange={setType} />
         <Field label={t('event.data')} place="data" error={error}>
           {(attributes) => (
             <textarea
@@ -189,14 +158,7 @@ function SendEvent({
           )}
         </Field>
         <FormError error={error} places={['event_type', 'data', 'unique_id']} />
-        <div class="actions">
-          <button type="button" onClick={onClose}>
-            {t('action.cancel')}
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {t('event.publish')}
-          </button>
-        </div>
+        <DialogEnd action={t('event.publish')} disabled={busy} onClose={onClose} />
       </form>
     </Dialog>
   )

@@ -1,15 +1,16 @@
 import { useState } from 'preact/hooks'
 
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Confirm, useAction } from '../kit/dialog.tsx'
 import { Time } from '../kit/figures.tsx'
-import { Check, Field, FormError } from '../kit/form.tsx'
+import { Check, Field, FormEnd, FormError } from '../kit/form.tsx'
 import { Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { go, Link, parameters } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { Shown } from '../kit/states.tsx'
+import { cursorOfPlace, type Page } from '../kit/table.tsx'
 import type { Plugin, Source } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { useEndpoints } from '../views/deliveries.tsx'
@@ -27,34 +28,21 @@ export function PluginsView({ scope }: { readonly scope: Scope }) {
           {t('plugin.new')}
         </Link>
       </Head>
-      <Panel>
-        <Shown of={loaded}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty title={t('plugin.none')} hint={t('plugin.none.hint')} />
-            ) : (
-              <>
-                <Table
-                  label={t('nav.plugins')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `${scope.path}/plugins/${segment(id)}`}
-                  columns={[
-                    { title: t('filter.status'), cell: ({ enabled }) => <OnOff on={enabled} /> },
-                    {
-                      title: t('plugin.kind'),
-                      cell: ({ id, name }) => <Link to={`${scope.path}/plugins/${segment(id)}`}>{name}</Link>,
-                    },
-                    { title: t('plugin.owner'), grows: true, cell: (row) => owners.get(ownerOf(row)) ?? ownerOf(row) },
-                    { title: t('endpoint.changed'), from: 'mid', cell: ({ updated_at }) => <Time at={updated_at} /> },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
-              </>
-            )
-          }
-        </Shown>
-      </Panel>
+      <Listed
+        of={loaded}
+        none={{ title: t('plugin.none'), hint: t('plugin.none.hint') }}
+        label={t('nav.plugins')}
+        to={({ id }) => `${scope.path}/plugins/${segment(id)}`}
+        columns={[
+          { title: t('filter.status'), cell: ({ enabled }) => <OnOff on={enabled} /> },
+          {
+            title: t('plugin.kind'),
+            cell: ({ id, name }) => <Link to={`${scope.path}/plugins/${segment(id)}`}>{name}</Link>,
+          },
+          { title: t('plugin.owner'), grows: true, cell: (row) => owners.get(ownerOf(row)) ?? ownerOf(row) },
+          { title: t('endpoint.changed'), from: 'mid', cell: ({ updated_at }) => <Time at={updated_at} /> },
+        ]}
+      />
     </>
   )
 }
@@ -181,14 +169,7 @@ function Form({ scope, kinds, existing }: FormProps) {
           </Field>
           <ConfigFields schema={kind?.schema ?? {}} value={config} place="config" error={error} onChange={setConfig} />
           <Check label={t('plugin.enabled')} checked={enabled} onChange={setEnabled} />
-          <div class="actions form-end">
-            <button type="submit" class="primary" disabled={busy}>
-              {t(existing === null ? 'action.create' : 'action.save')}
-            </button>
-            <Link to={list} class="button">
-              {t('action.cancel')}
-            </Link>
-          </div>
+          <FormEnd busy={busy} isNew={existing === null} back={list} />
         </form>
       </Panel>
       {deleting && existing !== null && (

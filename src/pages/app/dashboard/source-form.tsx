@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 
 import { ask, segment } from '../kit/ask.ts'
 import { useAction } from '../kit/dialog.tsx'
-import { Check, Field, FormError, linesOf } from '../kit/form.tsx'
+import { Check, Field, FormEnd, FormError, linesOf } from '../kit/form.tsx'
 import { Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
-import { go, Link } from '../kit/router.tsx'
+import { go } from '../kit/router.tsx'
 import type { Scope } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
 import type { Source } from '../kit/types.ts'
@@ -87,14 +87,7 @@ function Form({ scope, existing }: { readonly scope: Scope; readonly existing: S
           </details>
           <Check label={t('source.enabled')} checked={enabled} onChange={setEnabled} />
           <Check label={t('source.async')} checked={async} onChange={setAsync} />
-          <div class="actions form-end">
-            <button type="submit" class="primary" disabled={busy}>
-              {t(existing === null ? 'action.create' : 'action.save')}
-            </button>
-            <Link to={back} class="button">
-              {t('action.cancel')}
-            </Link>
-          </div>
+          <FormEnd busy={busy} isNew={existing === null} back={back} />
         </form>
       </Panel>
     </>

@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Answer, Badge } from '../kit/badge.tsx'
 import { Id } from '../kit/copy.tsx'
@@ -10,7 +11,7 @@ import { liveMs, useLoad } from '../kit/load.ts'
 import { go, Link } from '../kit/router.tsx'
 import type { Scope } from '../kit/scope.ts'
 import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { cursorOfPlace, type Page, Table } from '../kit/table.tsx'
 import type { Source, SourceRequest } from '../kit/types.ts'
 import { t } from '../texts.ts'
 
@@ -28,40 +29,27 @@ export function SourcesView({ scope }: { readonly scope: Scope }) {
           {t('source.new')}
         </Link>
       </Head>
-      <Panel>
-        <Shown of={loaded}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty title={t('source.none')} hint={t('source.none.hint')} />
-            ) : (
-              <>
-                <Table
-                  label={t('nav.sources')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `${scope.path}/sources/${segment(id)}`}
-                  columns={[
-                    { title: t('filter.status'), cell: ({ enabled }) => <OnOff on={enabled} /> },
-                    {
-                      title: t('source.title'),
-                      grows: true,
-                      cell: (row) => <Link to={`${scope.path}/sources/${segment(row.id)}`}>{titleOf(row)}</Link>,
-                    },
-                    {
-                      title: t('source.path'),
-                      from: 'mid',
-                      cell: ({ config }) => <span class="id">{config.http.path}</span>,
-                    },
-                    { title: t('source.methods'), from: 'wide', cell: ({ config }) => config.http.methods.join(', ') },
-                    { title: t('workspace.created'), from: 'wide', cell: ({ created_at }) => <Time at={created_at} /> },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
-              </>
-            )
-          }
-        </Shown>
-      </Panel>
+      <Listed
+        of={loaded}
+        none={{ title: t('source.none'), hint: t('source.none.hint') }}
+        label={t('nav.sources')}
+        to={({ id }) => `${scope.path}/sources/${segment(id)}`}
+        columns={[
+          { title: t('filter.status'), cell: ({ enabled }) => <OnOff on={enabled} /> },
+          {
+            title: t('source.title'),
+            grows: true,
+            cell: (row) => <Link to={`${scope.path}/sources/${segment(row.id)}`}>{titleOf(row)}</Link>,
+          },
+          {
+            title: t('source.path'),
+            from: 'mid',
+            cell: ({ config }) => <span class="id">{config.http.path}</span>,
+          },
+          { title: t('source.methods'), from: 'wide', cell: ({ config }) => config.http.methods.join(', ') },
+          { title: t('workspace.created'), from: 'wide', cell: ({ created_at }) => <Time at={created_at} /> },
+        ]}
+      />
     </>
   )
 }

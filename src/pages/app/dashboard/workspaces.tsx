@@ -1,15 +1,15 @@
 import { useState } from 'preact/hooks'
 
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
-import { Confirm, Dialog, useAction } from '../kit/dialog.tsx'
+import { Confirm, Dialog, DialogEnd, useAction } from '../kit/dialog.tsx'
 import { Time } from '../kit/figures.tsx'
 import { Filters, TextFilter } from '../kit/filters.tsx'
 import { Field, FormError } from '../kit/form.tsx'
-import { Head, Panel } from '../kit/layout.tsx'
+import { Head } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link, parameters } from '../kit/router.tsx'
-import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { cursorOfPlace, type Page } from '../kit/table.tsx'
 import type { Workspace } from '../kit/types.ts'
 import { t } from '../texts.ts'
 
@@ -33,55 +33,42 @@ export function WorkspacesView() {
       <Filters names={['name']}>
         <TextFilter name="name" label={t('workspace.search')} />
       </Filters>
-      <Panel>
-        <Shown of={loaded}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty title={t('workspace.none')} />
-            ) : (
+      <Listed
+        of={loaded}
+        none={{ title: t('workspace.none') }}
+        label={t('workspace.title')}
+        to={({ id }) => `/w/${segment(id)}`}
+        columns={[
+          {
+            title: t('workspace.name'),
+            grows: true,
+            cell: ({ id, name, description }) => (
               <>
-                <Table
-                  label={t('workspace.title')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `/w/${segment(id)}`}
-                  columns={[
-                    {
-                      title: t('workspace.name'),
-                      grows: true,
-                      cell: ({ id, name, description }) => (
-                        <>
-                          <Link to={`/w/${segment(id)}`}>{name ?? id}</Link>
-                          {description !== null && <span class="under">{description}</span>}
-                        </>
-                      ),
-                    },
-                    { title: t('workspace.id'), from: 'mid', cell: ({ id }) => <span class="id">{id}</span> },
-                    { title: t('workspace.created'), from: 'wide', cell: ({ created_at }) => <Time at={created_at} /> },
-                    {
-                      title: t('table.actions'),
-                      number: true,
-                      cell: (row) => (
-                        <>
-                          <button type="button" class="quiet" onClick={() => setAsked({ kind: 'edit', of: row })}>
-                            {t('action.edit')}
-                          </button>
-                          {row.id !== 'default' && (
-                            <button type="button" class="quiet" onClick={() => setAsked({ kind: 'delete', of: row })}>
-                              {t('action.delete')}
-                            </button>
-                          )}
-                        </>
-                      ),
-                    },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
+                <Link to={`/w/${segment(id)}`}>{name ?? id}</Link>
+                {description !== null && <span class="under">{description}</span>}
               </>
-            )
-          }
-        </Shown>
-      </Panel>
+            ),
+          },
+          { title: t('workspace.id'), from: 'mid', cell: ({ id }) => <span class="id">{id}</span> },
+          { title: t('workspace.created'), from: 'wide', cell: ({ created_at }) => <Time at={created_at} /> },
+          {
+            title: t('table.actions'),
+            number: true,
+            cell: (row) => (
+              <>
+                <button type="button" class="quiet" onClick={() => setAsked({ kind: 'edit', of: row })}>
+                  {t('action.edit')}
+                </button>
+                {row.id !== 'default' && (
+                  <button type="button" class="quiet" onClick={() => setAsked({ kind: 'delete', of: row })}>
+                    {t('action.delete')}
+                  </button>
+                )}
+              </>
+            ),
+          },
+        ]}
+      />
       {asked?.kind === 'edit' && <Form of={asked.of} onClose={close} onDone={loaded.reload} />}
       {asked?.kind === 'delete' && (
         <Confirm
@@ -184,14 +171,7 @@ function Form({
           <p class="hint">{t('workspace.limits.hint')}</p>
         </fieldset>
         <FormError error={error} places={['name', 'id', 'description', 'limits']} />
-        <div class="actions">
-          <button type="button" onClick={onClose}>
-            {t('action.cancel')}
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {t('action.save')}
-          </button>
-        </div>
+        <DialogEnd action={t('action.save')} disabled={busy} onClose={onClose} />
       </form>
     </Dialog>
   )

@@ -73,20 +73,38 @@ export function Confirm({
             {error.message}
           </p>
         )}
-        <div class="actions">
-          <button type="button" onClick={onClose}>
-            {t('action.cancel')}
-          </button>
-          <button
-            type="submit"
-            class={danger ? 'danger' : 'primary'}
-            disabled={busy || disabled || (word !== undefined && typed !== word)}
-          >
-            {action}
-          </button>
-        </div>
+        <DialogEnd
+          action={action}
+          disabled={busy || disabled || (word !== undefined && typed !== word)}
+          danger={danger}
+          onClose={onClose}
+        />
       </form>
     </Dialog>
+  )
+}
+
+/** The end of a form in a dialog: the way back, and the button that sends the form. */
+export function DialogEnd({
+  action,
+  disabled,
+  danger = false,
+  onClose,
+}: {
+  readonly action: string
+  readonly disabled: boolean
+  readonly danger?: boolean
+  readonly onClose: () => void
+}) {
+  return (
+    <div class="actions">
+      <button type="button" onClick={onClose}>
+        {t('action.cancel')}
+      </button>
+      <button type="submit" class={danger ? 'danger' : 'primary'} disabled={disabled}>
+        {action}
+      </button>
+    </div>
   )
 }
 

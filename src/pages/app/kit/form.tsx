@@ -1,7 +1,9 @@
 import type { ComponentChildren } from 'preact'
 import { useId } from 'preact/hooks'
 
+import { t } from '../texts.ts'
 import { type AskError, reasons } from './ask.ts'
+import { Link } from './router.tsx'
 
 interface FieldProps {
   readonly label: string
@@ -108,6 +110,28 @@ export function Choice<Value extends string>({
         ))}
       </select>
     </label>
+  )
+}
+
+/** The end of a form: the button that sends it, and the way back. */
+export function FormEnd({
+  busy,
+  isNew,
+  back,
+}: {
+  readonly busy: boolean
+  readonly isNew: boolean
+  readonly back: string
+}) {
+  return (
+    <div class="actions form-end">
+      <button type="submit" class="primary" disabled={busy}>
+        {t(isNew ? 'action.create' : 'action.save')}
+      </button>
+      <Link to={back} class="button">
+        {t('action.cancel')}
+      </Link>
+    </div>
   )
 }
 

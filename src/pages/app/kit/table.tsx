@@ -14,7 +14,7 @@ export interface Column<Row> {
   readonly grows?: boolean
 }
 
-interface TableProps<Row> {
+export interface TableProps<Row> {
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]

@@ -2,10 +2,10 @@ import { useState } from 'preact/hooks'
 
 import { ask, segment } from '../kit/ask.ts'
 import { useAction } from '../kit/dialog.tsx'
-import { Check, Field, FormError, linesOf, linesOfPairs, pairsOf } from '../kit/form.tsx'
+import { Check, Field, FormEnd, FormError, linesOf, linesOfPairs, pairsOf } from '../kit/form.tsx'
 import { Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
-import { go, Link } from '../kit/router.tsx'
+import { go } from '../kit/router.tsx'
 import { nameOf } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
 import type { EventType } from '../kit/types.ts'
@@ -92,14 +92,7 @@ export function Form({ session, types, existing }: FormProps) {
               )}
             </Field>
           )}
-          <div class="actions form-end">
-            <button type="submit" class="primary" disabled={busy}>
-              {t(existing === null ? 'action.create' : 'action.save')}
-            </button>
-            <Link to={back} class="button">
-              {t('action.cancel')}
-            </Link>
-          </div>
+          <FormEnd busy={busy} isNew={existing === null} back={back} />
         </form>
       </Panel>
     </>

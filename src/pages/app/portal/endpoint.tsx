@@ -1,22 +1,20 @@
 import { useState } from 'preact/hooks'
 
 import { ask, segment } from '../kit/ask.ts'
-import { Confirm } from '../kit/dialog.tsx'
 import { Time } from '../kit/figures.tsx'
 import { Facts, Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
-import { go, Link } from '../kit/router.tsx'
+import { Link } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
 import { say } from '../kit/toast.tsx'
 import type { EventType } from '../kit/types.ts'
 import { t } from '../texts.ts'
-import { Latest, WhyOff } from '../views/endpoint-parts.tsx'
+import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
+import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
 import { Patterns, State } from '../views/endpoint-row.tsx'
 import { Activity } from '../views/health.tsx'
-import { Recover } from '../views/recover.tsx'
 import { SecretPanel } from '../views/secret.tsx'
-import { TestEvent } from '../views/test-event.tsx'
 import type { PortalEndpoint, Session } from './session.ts'
 
 interface Props {
@@ -29,10 +27,8 @@ interface Props {
 export function EndpointView({ session: { allow }, scope, types, id }: Props) {
   const path = `/api/v1/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<PortalEndpoint>(path, { signal }))
-  const [asked, setAsked] = useState<'delete' | 'recover' | 'test' | null>(null)
-  const [missedSince, setMissedSince] = useState<number>()
+  const [asked, setAsked] = useState<Asked>(null)
   const endpoint = loaded.data
-  const close = () => setAsked(null)
   const turn = async (enabled: boolean) => {
     try {
       await ask(path, { method: 'PATCH', body: { enabled } })
@@ -40,8 +36,7 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
       if (!enabled) return
       say(t('endpoint.turnedOn'))
       if (endpoint?.disabled_at == null || !allow.replay) return
-      setMissedSince(endpoint.disabled_at)
-      setAsked('recover')
+      setAsked({ kind: 'recover', since: endpoint.disabled_at })
     } catch (cause) {
       say((cause as Error).message, 'bad')
     }
@@ -54,18 +49,12 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
         trail={{ to: '/', text: t('nav.endpoints') }}
       >
         {allow.test && (
-          <button type="button" onClick={() => setAsked('test')}>
+          <button type="button" onClick={() => setAsked({ kind: 'test' })}>
             {t('endpoint.test')}
           </button>
         )}
         {allow.replay && (
-          <button
-            type="button"
-            onClick={() => {
-              setMissedSince(undefined)
-              setAsked('recover')
-            }}
-          >
+          <button type="button" onClick={() => setAsked({ kind: 'recover' })}>
             {t('endpoint.recover')}
           </button>
         )}
@@ -79,12 +68,7 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
         {(each) => (
           <>
             {!each.enabled && <WhyOff of={each} turnOn={allow.edit ? () => void turn(true) : null} />}
-            {each.enabled && each.paused && (
-              <p class="note note-warn">
-                <b>{t('endpoint.pausedNow')}</b>
-                {t('endpoint.pausedNow.hint')}
-              </p>
-            )}
+            {each.enabled && each.paused && <PausedNote />}
             <Activity scope={scope} endpoint={id} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
@@ -113,7 +97,7 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
                 </button>
               )}
               {allow.delete && (
-                <button type="button" class="danger" onClick={() => setAsked('delete')}>
+                <button type="button" class="danger" onClick={() => setAsked({ kind: 'delete' })}>
                   {t('action.delete')}
                 </button>
               )}
@@ -121,30 +105,14 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
           </>
         )}
       </Shown>
-      {asked === 'test' && (
-        <TestEvent scope={scope} endpoint={id} types={types} onClose={close} onDone={loaded.reload} />
-      )}
-      {asked === 'recover' && (
-        <Recover
-          scope={scope}
-          endpoint={id}
-          {...(missedSince !== undefined && { missedSince })}
-          onClose={close}
-          onDone={loaded.reload}
-        />
-      )}
-      {asked === 'delete' && (
-        <Confirm
-          title={t('endpoint.delete.title')}
-          text={t('endpoint.delete.text')}
-          action={t('action.delete')}
-          run={async () => {
-            await ask(path, { method: 'DELETE' })
-            go('/')
-          }}
-          onClose={close}
-        />
-      )}
+      <EndpointDialogs
+        asked={asked}
+        scope={scope}
+        endpoint={id}
+        types={types}
+        onClose={() => setAsked(null)}
+        onDone={loaded.reload}
+      />
     </>
   )
 }

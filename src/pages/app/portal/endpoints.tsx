@@ -1,12 +1,12 @@
+import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Sparkline, sums } from '../kit/chart.tsx'
 import { percent } from '../kit/figures.tsx'
-import { Head, Panel } from '../kit/layout.tsx'
+import { Head } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
-import { cursorOfPlace, type Page, Pager, Table } from '../kit/table.tsx'
+import { cursorOfPlace, type Page } from '../kit/table.tsx'
 import { t } from '../texts.ts'
 import { Patterns, State, useActivity } from '../views/endpoint-row.tsx'
 import type { PortalEndpoint, Session } from './session.ts'
@@ -29,49 +29,36 @@ export function EndpointsView({ session, scope }: { readonly session: Session; r
         )}
         {isFull && <span class="dim">{t('endpoint.most', { n: most })}</span>}
       </Head>
-      <Panel>
-        <Shown of={loaded}>
-          {({ data, next, prev }) =>
-            data.length === 0 ? (
-              <Empty title={t('endpoint.none')} hint={t('endpoint.none.hint')} />
-            ) : (
+      <Listed
+        of={loaded}
+        none={{ title: t('endpoint.none'), hint: t('endpoint.none.hint') }}
+        label={t('nav.endpoints')}
+        to={({ id }) => `/endpoints/${segment(id)}`}
+        columns={[
+          { title: t('filter.status'), cell: (row) => <State of={row} /> },
+          {
+            title: t('endpoint.title'),
+            grows: true,
+            cell: (row) => (
               <>
-                <Table
-                  label={t('nav.endpoints')}
-                  rows={data}
-                  keyOf={({ id }) => id}
-                  to={({ id }) => `/endpoints/${segment(id)}`}
-                  columns={[
-                    { title: t('filter.status'), cell: (row) => <State of={row} /> },
-                    {
-                      title: t('endpoint.title'),
-                      grows: true,
-                      cell: (row) => (
-                        <>
-                          <Link to={`/endpoints/${segment(row.id)}`}>{nameOf(row)}</Link>
-                          {row.description !== null && <span class="under">{row.url}</span>}
-                        </>
-                      ),
-                    },
-                    { title: t('endpoint.events'), from: 'wide', cell: ({ events }) => <Patterns of={events} /> },
-                    {
-                      title: t('overview.trend24h'),
-                      from: 'mid',
-                      cell: ({ id }) => <Sparkline buckets={activity.get(id) ?? []} />,
-                    },
-                    {
-                      title: t('overview.rate'),
-                      number: true,
-                      cell: ({ id }) => percent(sums(activity.get(id) ?? []).rate),
-                    },
-                  ]}
-                />
-                <Pager next={next} prev={prev} />
+                <Link to={`/endpoints/${segment(row.id)}`}>{nameOf(row)}</Link>
+                {row.description !== null && <span class="under">{row.url}</span>}
               </>
-            )
-          }
-        </Shown>
-      </Panel>
+            ),
+          },
+          { title: t('endpoint.events'), from: 'wide', cell: ({ events }) => <Patterns of={events} /> },
+          {
+            title: t('overview.trend24h'),
+            from: 'mid',
+            cell: ({ id }) => <Sparkline buckets={activity.get(id) ?? []} />,
+          },
+          {
+            title: t('overview.rate'),
+            number: true,
+            cell: ({ id }) => percent(sums(activity.get(id) ?? []).rate),
+          },
+        ]}
+      />
     </>
   )
 }

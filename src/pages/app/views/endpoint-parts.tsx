@@ -37,6 +37,16 @@ export function WhyOff({
   )
 }
 
+/** What a paused endpoint means. */
+export function PausedNote() {
+  return (
+    <p class="note note-warn">
+      <b>{t('endpoint.pausedNow')}</b>
+      {t('endpoint.pausedNow.hint')}
+    </p>
+  )
+}
+
 /** The newest deliveries of an endpoint. */
 export function Latest({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
   const path = `${scope.api}/deliveries${query({ endpoint_id: endpoint, limit: 10 })}`

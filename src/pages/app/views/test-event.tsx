@@ -1,9 +1,10 @@
 import { useState } from 'preact/hooks'
 
+import { TypeField } from './type-field.tsx'
 import { ask, segment } from '../kit/ask.ts'
-import { Dialog, useAction } from '../kit/dialog.tsx'
+import { Dialog, DialogEnd, useAction } from '../kit/dialog.tsx'
 import { duration } from '../kit/figures.tsx'
-import { Field, FormError } from '../kit/form.tsx'
+import { FormError } from '../kit/form.tsx'
 import type { Scope } from '../kit/scope.ts'
 import { say } from '../kit/toast.tsx'
 import type { Attempt, EventType } from '../kit/types.ts'
@@ -39,34 +40,9 @@ export function TestEvent({
   return (
     <Dialog title={t('endpoint.test.title')} onClose={onClose}>
       <form onSubmit={send}>
-        <Field label={t('event.type')} place="event_type" error={error}>
-          {(attributes) => (
-            <>
-              <input
-                {...attributes}
-                required
-                value={type}
-                list="test-types"
-                autoComplete="off"
-                onInput={(event) => setType(event.currentTarget.value)}
-              />
-              <datalist id="test-types">
-                {types.map(({ event_type }) => (
-                  <option key={event_type} value={event_type} />
-                ))}
-              </datalist>
-            </>
-          )}
-        </Field>
+        <TypeField value={type} types={types} error={error} onChange={setType} />
         <FormError error={error} places={['event_type']} />
-        <div class="actions">
-          <button type="button" onClick={onClose}>
-            {t('action.cancel')}
-          </button>
-          <button type="submit" class="primary" disabled={busy}>
-            {t('endpoint.test')}
-          </button>
-        </div>
+        <DialogEnd action={t('endpoint.test')} disabled={busy} onClose={onClose} />
       </form>
     </Dialog>
   )

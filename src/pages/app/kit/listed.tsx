@@ -1,0 +1,32 @@
+import type { Loaded } from './load.ts'
+import { Panel } from './layout.tsx'
+import { Empty, Shown } from './states.tsx'
+import { type Page, Pager, Table, type TableProps } from './table.tsx'
+
+interface ListedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'keyOf'> {
+  readonly of: Loaded<Page<Row>>
+  /** Lines of the placeholder. */
+  readonly bones?: number
+  /** What there is to say where the list has no row. */
+  readonly none: { readonly title: string; readonly hint?: string }
+}
+
+/** A page of a list: its rows with the way to the pages beside it. */
+export function Listed<Row extends { readonly id: string }>({ of, bones, none, ...table }: ListedProps<Row>) {
+  return (
+    <Panel>
+      <Shown of={of} {...(bones !== undefined && { rows: bones })}>
+        {({ data, next, prev }) =>
+          data.length === 0 ? (
+            <Empty {...none} />
+          ) : (
+            <>
+              <Table {...table} rows={data} keyOf={({ id }) => id} />
+              <Pager next={next} prev={prev} />
+            </>
+          )
+        }
+      </Shown>
+    </Panel>
+  )
+}
