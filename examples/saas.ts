@@ -1,19 +1,17 @@
 // A service with two tenants: operators have the dashboard, each tenant has the portal of its own workspace.
 import { serve } from '@hono/node-server'
 import { Hono } from 'hono'
-import pg from 'pg'
 import { createPosthorn } from 'posthorn'
 import { dashboard } from 'posthorn/dashboard'
 import { portal } from 'posthorn/portal'
-import { migrate, postgres } from 'posthorn/postgres'
+import { openPostgres } from 'posthorn/postgres'
 
 import { isOperator } from './auth.ts'
 
 const { DATABASE_URL, ADMIN_TOKEN, PORTAL_SECRET = crypto.randomUUID(), PORT = '3000' } = process.env
-const pool = new pg.Pool({ connectionString: DATABASE_URL })
-pool.on('error', (error) => console.error(error.message))
-await migrate(pool)
-const posthorn = createPosthorn({ storage: postgres(pool) })
+const storage = openPostgres(DATABASE_URL ?? '', { max: 10 })
+await storage.migrate()
+const posthorn = createPosthorn({ storage })
 await posthorn.workspaces.ensure({ id: 'acme', name: 'Acme' })
 await posthorn.workspaces.ensure({ id: 'globex', name: 'Globex' })
 await posthorn.start()
@@ -32,5 +30,5 @@ const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(POR
 )
 process.once('SIGTERM', () => {
   server.close()
-  void posthorn.stop().then(() => pool.end())
+  void posthorn.stop()
 })

@@ -34,7 +34,8 @@ const workMs = 3_600_000
 /**
  * Creates the schema and its tables, or brings them up to date, and makes the workspace `default`. Each step is one
  * statement: all of it or nothing. Any number of processes may call it at once; the first does the work and the others
- * wait for it.
+ * wait for it. Indexes of tables that are there come before their step, each by itself: they are built while others write, and
+ * one that was broken off is built anew by the next call.
  *
  * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
  *

@@ -1,4 +1,4 @@
-import { useState } from 'preact/hooks'
+import { useEffect, useState } from 'preact/hooks'
 
 import { ask, query, segment } from '../kit/ask.ts'
 import { Answer, Status } from '../kit/badge.tsx'
@@ -14,6 +14,7 @@ import { type Column, cursorOfPlace, type Page, Pager, Table } from '../kit/tabl
 import { say } from '../kit/toast.tsx'
 import { type Delivery, deliveryStatuses } from '../kit/types.ts'
 import { t, tOf } from '../texts.ts'
+import { counted, replayed } from './replay.ts'
 
 const filterNames = ['status', 'event_type', 'endpoint_id', 'event_id', 'range']
 
@@ -161,12 +162,6 @@ export function DeliveriesView({ scope, types }: { readonly scope: Scope; readon
   )
 }
 
-interface ReplayReport {
-  readonly matched: number
-  readonly created: number
-  readonly next: string | null
-}
-
 /** Asks the server how many failed deliveries meet the filters, and sends them once more. */
 function ResendAll({
   scope,
@@ -187,8 +182,10 @@ function ResendAll({
     ...(from !== null && { created_at: { gte: from } }),
   }
   const path = `${scope.api}/events/replay`
-  const { data, error } = useLoad('count', () => ask<ReplayReport>(`${path}?dry_run=true`, { method: 'POST', body }))
-  if (error) say(error.message, 'bad')
+  const { data, error } = useLoad('count', (signal) => counted(path, body, signal))
+  useEffect(() => {
+    if (error) say(error.message, 'bad')
+  }, [error])
   if (data === undefined) return null
   return (
     <Confirm
@@ -200,16 +197,7 @@ function ResendAll({
       danger={false}
       disabled={data.matched === 0}
       run={async () => {
-        let made = 0
-        let after: string | null = null
-        do {
-          const report: ReplayReport = await ask(path, {
-            method: 'POST',
-            body: { ...body, ...(after !== null && { after }) },
-          })
-          made += report.created
-          after = report.next
-        } while (after !== null)
+        const made = await replayed(path, body)
         say(t('delivery.resentMany', { n: count(made) }))
         onDone()
       }}

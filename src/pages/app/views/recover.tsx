@@ -1,6 +1,5 @@
 import { useState } from 'preact/hooks'
 
-import { ask } from '../kit/ask.ts'
 import { Dialog, useAction } from '../kit/dialog.tsx'
 import { count } from '../kit/figures.tsx'
 import { Field } from '../kit/form.tsx'
@@ -8,12 +7,7 @@ import { useLoad } from '../kit/load.ts'
 import type { Scope } from '../kit/scope.ts'
 import { say } from '../kit/toast.tsx'
 import { t, type TextKey } from '../texts.ts'
-
-interface ReplayReport {
-  readonly matched: number
-  readonly created: number
-  readonly next: string | null
-}
+import { counted, replayed } from './replay.ts'
 
 const rangesMs: Readonly<Record<string, number>> = {
   '1h': 3_600_000,
@@ -47,23 +41,12 @@ export function Recover({
     ...(what === 'missing' && { missing: true }),
   }
   const path = `${scope.api}/events/replay`
-  const preview = useLoad(`${what} ${range}`, (signal) =>
-    ask<ReplayReport>(`${path}?dry_run=true`, { method: 'POST', body, signal }),
-  )
+  const preview = useLoad(`${what} ${range}`, (signal) => counted(path, body, signal))
   const { busy, error, start } = useAction()
   const matched = preview.data?.matched ?? 0
   const send = () =>
     start(async () => {
-      let made = 0
-      let after: string | null = null
-      do {
-        const report: ReplayReport = await ask(path, {
-          method: 'POST',
-          body: { ...body, ...(after !== null && { after }) },
-        })
-        made += report.created
-        after = report.next
-      } while (after !== null)
+      const made = await replayed(path, body)
       say(t('endpoint.recovered', { n: count(made) }))
       onDone()
       onClose()
