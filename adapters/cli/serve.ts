@@ -24,7 +24,7 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
   const engine = await openEngine(settings, code)
   if (settings.migrate) await engine.database?.migrate()
   const posthorn = await makePosthorn(settings, code, engine, logger)
-  const { role, host } = settings
+  const { role } = settings
   const faces: Record<string, Face> = {}
   const stop = async (): Promise<void> => {
     await within(
@@ -34,22 +34,30 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
     await posthorn.stop({ timeoutMs: 1_000 })
   }
   try {
-    if (role === 'api') await engine.options.storage?.verify?.()
-    else await posthorn.start()
-    if (role !== 'worker') {
-      faces['admin'] = await listen(withDashboard(posthorn, settings, code), {
-        host,
-        port: settings.portAdmin,
-        name: 'admin',
-      })
-      faces['gateway'] = await listen(posthorn.gateway, { host, port: settings.portGateway, name: 'gateway' })
-    }
-    faces['status'] = await listen(posthorn.statusHandler, { host, port: settings.portStatus, name: 'status' })
+    await engine.options.storage?.verify?.()
+    // A process that follows one that was killed answers before its worker has begun.
+    const starting = role === 'api' ? null : posthorn.start()
+    const outcomes = await Promise.allSettled([starting, openFaces(posthorn, settings, code, faces)])
+    for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   } catch (error) {
     await stop()
     throw error
   }
   return { engine, posthorn, faces, stop: () => drained(posthorn, Object.values(faces)) }
+}
+
+async function openFaces(
+  posthorn: Posthorn,
+  settings: Settings,
+  code: CodeOptions,
+  faces: Record<string, Face>,
+): Promise<void> {
+  const { role, host, portAdmin, portGateway, portStatus } = settings
+  if (role !== 'worker') {
+    faces['admin'] = await listen(withDashboard(posthorn, settings, code), { host, port: portAdmin, name: 'admin' })
+    faces['gateway'] = await listen(posthorn.gateway, { host, port: portGateway, name: 'gateway' })
+  }
+  faces['status'] = await listen(posthorn.statusHandler, { host, port: portStatus, name: 'status' })
 }
 
 const dashboardPath = '/dashboard'

@@ -29,10 +29,9 @@ export class Run {
 
   async #open(messages: Wakeup): Promise<void> {
     const { ctx } = this.#needs
-    await ctx.plugins.ready(ctx.platform)
-    await ctx.storage.verify?.()
-    const advice = await Promise.all(engineParts(ctx).map(async (part) => part.advice?.() ?? []))
-    for (const sentence of new Set(advice.flat())) ctx.log.warn(sentence)
+    // Processes for the code of tenants take as long to start as the engine takes to answer: side by side.
+    const [advice] = await Promise.all([this.#verified(), ctx.plugins.ready(ctx.platform)])
+    for (const sentence of new Set(advice)) ctx.log.warn(sentence)
     if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }
@@ -41,6 +40,14 @@ export class Run {
     }
     await ctx.clock.ready()
     await this.#listen(messages)
+  }
+
+  /** What the engines advise, where the schema is the right one. */
+  async #verified(): Promise<readonly string[]> {
+    const { ctx } = this.#needs
+    await ctx.storage.verify?.()
+    const advice = await Promise.all(engineParts(ctx).map(async (part) => part.advice?.() ?? []))
+    return advice.flat()
   }
 
   async #listen(messages: Wakeup): Promise<void> {

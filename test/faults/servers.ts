@@ -17,7 +17,12 @@ export interface ServerProcess {
 /** How often a server is started: somebody else may take a port that was free a moment before. */
 const mostStarts = 3
 
-export async function startServer(env: Readonly<Record<string, string>>, starts = 1): Promise<ServerProcess> {
+/** @param spawned called with the address of the administrative API as soon as there is a process. */
+export async function startServer(
+  env: Readonly<Record<string, string>>,
+  spawned: (admin: string) => void = () => {},
+  starts = 1,
+): Promise<ServerProcess> {
   const [admin, gateway, status] = [await freePort(), await freePort(), await freePort()]
   const ports = { PORT_ADMIN: String(admin), PORT_GATEWAY: String(gateway), PORT_STATUS: String(status) }
   const child: ChildProcess = spawn(process.execPath, ['dist/cli/index.js', 'serve', '--log', 'text'], {
@@ -32,9 +37,10 @@ export async function startServer(env: Readonly<Record<string, string>>, starts 
     child.kill(signal)
     await exit
   }
+  spawned(`http://127.0.0.1:${admin}`)
   if (!(await listens(child, String(status)))) {
     if (starts === mostStarts) throw new Error('the server ended before it listened; was it built?')
-    return await startServer(env, starts + 1)
+    return await startServer(env, spawned, starts + 1)
   }
   return {
     admin: `http://127.0.0.1:${admin}`,
