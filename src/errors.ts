@@ -17,7 +17,7 @@ export type ErrorCode =
   | 'internal'
 
 /** The most reasons that one error tells; of the others it tells how many they are. */
-export const mostReasons = 100
+export const maxReasons = 100
 /** How many reasons a tree of them leaves out. A symbol, since every text can be a field. */
 export const unlisted: unique symbol = Symbol('unlisted reasons')
 
@@ -134,7 +134,7 @@ export function isRetryable(error: unknown): boolean {
 
 /** A body refused at the places that `fields` names: at the first hundred of them, in their order. */
 export function invalid(fields: FieldErrors): PosthornError {
-  const left = { room: mostReasons, more: 0 }
+  const left = { room: maxReasons, more: 0 }
   const listed = firstReasons(fields, left) as FieldErrors // the root is an object, and at least one reason is in it
   return new PosthornError(
     'validation',

@@ -6,7 +6,7 @@ import { type Admin, isAway } from './admin.ts'
 import { sentenceOf } from './failure.ts'
 
 const pollMs = 500
-const mostWaitMs = 5_000
+const maxWaitMs = 5_000
 /** How far back each look reaches: rows get their time before others can see them, as in an open transaction. */
 const lookBackMs = 15_000
 const pageSize = 1000
@@ -66,7 +66,7 @@ export async function* follow<Followed extends Row>(
     try {
       const from = admin.serverTime() - lookBackMs
       const rows = await all(following, from)
-      if (waitMs > mostWaitMs) note(`${admin.url} answers again`)
+      if (waitMs > maxWaitMs) note(`${admin.url} answers again`)
       waitMs = pollMs
       const before: ReadonlyMap<string, number> | null = seen
       seen = remembered(before, rows.map(following.key), from)
@@ -75,9 +75,9 @@ export async function* follow<Followed extends Row>(
     } catch (error) {
       if (!isAway(error) || seen === null) throw error
       if (waitMs === pollMs) note(`${sentenceOf(error)} Asking again.`)
-      waitMs = mostWaitMs + 1
+      waitMs = maxWaitMs + 1
     }
-    await sleep(Math.min(waitMs, mostWaitMs), null, { signal }).catch(() => {})
+    await sleep(Math.min(waitMs, maxWaitMs), null, { signal }).catch(() => {})
   }
 }
 

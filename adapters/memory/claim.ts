@@ -1,5 +1,5 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
-import { mostFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/share.ts'
 import { ascending, first, idsUpTo } from './sorted.ts'
 import type { Line, QueueState } from './state.ts'
 
@@ -22,7 +22,7 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
     const level = open.reduce((lowest, offer) => Math.min(lowest, offer.level), Infinity)
     for (const offer of open) {
       if (offer.level !== level) continue
-      if (taken.length >= options.limit || level > mostFor(options.free - taken.length)) return taken
+      if (taken.length >= options.limit || level > maxFor(options.free - taken.length)) return taken
       taken.push(offer.next!) // of every offer that is open
       offer.next = offer.rest.next().value ?? undefined
       offer.level++

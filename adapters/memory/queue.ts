@@ -7,7 +7,7 @@ const servedForMs = 3_600_000
 /** Not at each claim: a walk from the front of a map passes all that was deleted there. */
 const forgetEveryMs = 60_000
 /** Due jobs of a group that are counted at most. */
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 /** The queue over its part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
@@ -84,7 +84,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
       access.read(({ queue }) => {
         let due = 0
         for (const [at] of ascending(queue.groups.get(group)?.waiting ?? sorted(), null)) {
-          if (at > now || due === mostCounted) break
+          if (at > now || due === maxCounted) break
           due++
         }
         return due

@@ -88,10 +88,10 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
 }
 
 /** The ids of positions with a number up to `most`, upwards, without a pair for each. The list may not change meanwhile. */
-export function* idsUpTo({ chunks }: Sorted, most: number): Generator<string, void> {
+export function* idsUpTo({ chunks }: Sorted, max: number): Generator<string, void> {
   for (const { ats, ids } of chunks) {
     for (let index = 0; index < ids.length; index++) {
-      if (ats[index]! > most) return
+      if (ats[index]! > max) return
       yield ids[index]!
     }
   }

@@ -9,7 +9,7 @@ import { addCauses } from './causes.ts'
 import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
 
 /** Notes that wait at most: memory folds them itself where nobody does. */
-const mostNotes = 1000
+const maxNotes = 1000
 
 export function memoryStatistics(access: Access): Statistics {
   return {
@@ -39,7 +39,7 @@ export function memoryStatistics(access: Access): Statistics {
 export function addNote(state: State, room: Room, settlement: Settlement, disabled: boolean): void {
   if (settlement.counted === null) return
   state.notes.push({ room, text: noteText(settlement, settlement.counted), disabled })
-  if (state.notes.length >= mostNotes) foldNotes(state)
+  if (state.notes.length >= maxNotes) foldNotes(state)
 }
 
 function foldNotes(state: State): number {

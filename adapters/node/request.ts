@@ -53,7 +53,7 @@ const maxInformational = 20
 /** What a chunk without extensions needs around its bytes: its length in at most 16 digits, and two line breaks. */
 const chunkFrameBytes = 20
 /** How long a request of a workspace waits in the line: a wait for its share is no try of the endpoint. */
-const mostInLineMs = 1000
+const maxInLineMs = 1000
 const empty = Buffer.alloc(0)
 
 /** Sends a request over a connection. Never throws; once a status has arrived, the ending is a response. */
@@ -108,7 +108,7 @@ class RequestUnderWay implements Listener {
     this.#visit.enter(() => this.#enter())
     if (this.#isOver || this.#timer !== undefined) return
     const { timeoutMs } = this.#call
-    const lineMs = this.#workspace === null ? timeoutMs : Math.min(timeoutMs, mostInLineMs)
+    const lineMs = this.#workspace === null ? timeoutMs : Math.min(timeoutMs, maxInLineMs)
     this.#timer = setTimeout(onTimeout, lineMs, this)
   }
 

@@ -32,7 +32,7 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
           and l.workspace <> ${unseen(workspace, 'text')} order by greatest(l.ready_at, l.served_at) limit 1
       ) is not true and (
         select true from head where head_at is not null and workspace <> ${workspace}::text limit 1
-      ) is not true then ${mostOf(round, workspace)}::bigint end as jobs
+      ) is not true then ${maxOf(round, workspace)}::bigint end as jobs
     )`,
     // Rows are locked as they are asked for, so no more than what is taken.
     taken: sql`
@@ -56,7 +56,7 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
 }
 
 /** The most jobs that a workspace may get while it is alone. */
-function mostOf({ limit, free, used }: Round, workspace: string): number {
+function maxOf({ limit, free, used }: Round, workspace: string): number {
   const slots = used.get(workspace) ?? 0
   const most = Math.floor((shareFactor * (free + 1) - slots) / (shareFactor + 1))
   return Math.min(limit, Math.max(slots === 0 ? 1 : 0, most))

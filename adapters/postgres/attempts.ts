@@ -166,7 +166,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return rows.map(attemptOf)
     },
 
-    async eventsOf(workspaceId, { endpoint_id, status, most }) {
+    async eventsOf(workspaceId, { endpoint_id, status, max }) {
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
       const sides = [
         ...(endpoint_id === undefined
@@ -185,8 +185,8 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             ]),
       ]
       for (const side of sides) {
-        const rows = await ask(sql`${side} limit ${most + 1}::int`)
-        if (rows.length <= most) return rows.map((row) => row['event_id'] as string)
+        const rows = await ask(sql`${side} limit ${max + 1}::int`)
+        if (rows.length <= max) return rows.map((row) => row['event_id'] as string)
       }
       return null
     },

@@ -1,6 +1,6 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
-import { mostFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/share.ts'
 import { alone } from './alone.ts'
 import { asked, type Choice, type Round } from './asked.ts'
 import { number, numberOrNull, type Row } from '../sql/values.ts'
@@ -70,7 +70,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
       const round = asked(options, claims, { token, met, isWide: i > 0 })
       const { taken, planned, met: count, until } = await take(round, inTurns(db, round))
       if (i === 0) note(count, taken)
-      const isWhole = until === null || planned === round.limit || until >= mostFor(round.free - planned)
+      const isWhole = until === null || planned === round.limit || until >= maxFor(round.free - planned)
       if (isWhole && taken.length === planned) break
     }
     return claims

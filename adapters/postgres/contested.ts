@@ -7,7 +7,7 @@ import { raw, type Sql, sql } from '../sql/sql.ts'
 // try without waiting, and whoever finds the lock taken is told so.
 
 /** The most keys that a transaction locks: the server has room for some thousand locks, of all transactions together. */
-const mostLocks = raw('16')
+const maxLocks = raw('16')
 /**
  * For what holds a key without a lock, others wait so long: a transaction with more keys than that, a process of a version
  * that locks otherwise, and whoever writes in the moment between the look and the write.
@@ -32,7 +32,7 @@ export function contested({ bound, schema, t }: Database): Sql {
     return sql`
     locked as materialized (
       select count(pg_advisory_xact_lock_shared(l.lock)::text) as locks
-      from (select ${lock} as lock from ${keys} limit greatest(${mostLocks} - ${locks}, 0)) l
+      from (select ${lock} as lock from ${keys} limit greatest(${maxLocks} - ${locks}, 0)) l
     ),
     counted as materialized (select set_config('posthorn.locks', (${locks} + locks)::text, true) as done from locked),
     free as (select given.* from given, counted),

@@ -3,7 +3,7 @@ import { type Database } from './database.ts'
 import { isRace } from './errors.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 
-const mostTries = 5
+const maxTries = 5
 
 /** Removes events with their attempts, and answers how many went. */
 export async function erase(db: Database, workspaceId: string, ids: readonly string[]): Promise<number> {
@@ -14,7 +14,7 @@ export async function erase(db: Database, workspaceId: string, ids: readonly str
       return number(row!['erased']) // a count is one row
     } catch (error) {
       // An attempt was added to an event between the look at it and its lock. The next look sees that.
-      if (db.bound || tries === mostTries || !isRace(error)) throw error
+      if (db.bound || tries === maxTries || !isRace(error)) throw error
     }
   }
 }

@@ -7,7 +7,7 @@ import { type Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Rows of notes that go at once, each of at most 500 settlements. */
-const mostRows = raw('100')
+const maxRows = raw('100')
 const columns = raw(countNames.join(', '))
 const typed = raw(countNames.map((name) => `${name} bigint`).join(', '))
 const added = raw(countNames.map((name) => `${name} = s.${name} + excluded.${name}`).join(', '))
@@ -23,7 +23,7 @@ export async function foldNotes(db: Database): Promise<number> {
   if (db.bound) return 0
   const { run, t } = db
   for (;;) {
-    const rows = await run(sql`select id::text as id, noted from ${t.notes} order by id limit ${mostRows}`, unhurried)
+    const rows = await run(sql`select id::text as id, noted from ${t.notes} order by id limit ${maxRows}`, unhurried)
     if (rows.length === 0) return 0
     const notes = rows.flatMap((row) => notesIn(row['noted'] as string))
     const places = [...new Set(notes.map(([place]) => String(place)))]

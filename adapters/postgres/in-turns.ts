@@ -7,7 +7,7 @@ import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 const factor = raw(String(shareFactor))
 /** More lines are never looked at. It is part of the text, so that the planner sees that these are few. */
-const mostLines = raw('1000')
+const maxLines = raw('1000')
 
 /** Chooses jobs in turns by workspace. */
 export function inTurns(db: Database, round: Round): Choice {
@@ -63,7 +63,7 @@ function lines({ t }: Database, round: Round): Sql {
       select * from (
         ${found} and ${turn} <= ${unseen(now + skewMs, 'bigint')} and l.ready_at is not null
           ${isIdle ? nothing : sql`and not jsonb_exists((select workspaces from busy), l.workspace)`}
-        order by ${turn} limit ${mostLines}
+        order by ${turn} limit ${maxLines}
       ) l limit ${limit}
     ),
     line as materialized (

@@ -47,9 +47,9 @@ export function cancelPg(client: unknown): Promise<void> {
     })
     if (host?.startsWith('/')) request.connect(`${host}/.s.PGSQL.${port}`)
     else request.connect(port, host)
-    setTimeout(() => request.stream.destroy(), mostMs)
+    setTimeout(() => request.stream.destroy(), maxMs)
   })
 }
 
 /** No cancel request is open longer. */
-const mostMs = 5_000
+const maxMs = 5_000

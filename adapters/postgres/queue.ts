@@ -9,7 +9,7 @@ import type { Ear } from './ear.ts'
 import type { Notify } from './notify.ts'
 
 /** Due jobs of a group that are counted at most. */
-const mostCounted = raw('10000')
+const maxCounted = raw('10000')
 
 /** The queue in a schema. */
 export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Queue {
@@ -111,7 +111,7 @@ export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Qu
       const [row] = await run(sql`
         select count(*) as due from (
           select from ${t.jobs} where group_id = ${group}::text and due_at <= ${now}::bigint and held_until <= ${now}::bigint
-          limit ${mostCounted}
+          limit ${maxCounted}
         ) j`)
       return number(row!['due']) // an aggregate is one row
     },

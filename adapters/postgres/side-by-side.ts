@@ -10,9 +10,9 @@ import { defaultTimeoutMs } from './timers.ts'
 import type { Judged } from './write-plan.ts'
 
 /** The most writes that go together. */
-const mostTogether = 100
+const maxTogether = 100
 /** The most rounds that such writes go on together while others write. */
-const mostRounds = 20
+const maxRounds = 20
 
 /** The write of a row, waiting. */
 interface Waiting {
@@ -80,7 +80,7 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
     )
     const isKnown = own.some((id) => ids.has(id))
     for (const id of own) ids.add(id)
-    return isKnown || i === mostTogether
+    return isKnown || i === maxTogether
   })
   return queue.splice(0, end === -1 ? queue.length : Math.max(end, 1))
 }
@@ -104,7 +104,7 @@ async function alone(db: Database, notify: Notify, waiting: Waiting, isOnly: boo
 async function together(db: Database, notify: Notify, batch: Waiting[]): Promise<boolean> {
   try {
     const isLate = (): boolean => performance.now() - batch[0]!.since >= defaultTimeoutMs // the first waits the longest
-    for (let round = 0; round < mostRounds && !isLate(); round++) {
+    for (let round = 0; round < maxRounds && !isLate(); round++) {
       const outcome = await writeTogether(db, notify, batch)
       if (outcome !== 'raced') return outcome === 'answered'
     }

@@ -234,7 +234,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return found
     },
 
-    async eventsOf(workspaceId, { endpoint_id, status, most }) {
+    async eventsOf(workspaceId, { endpoint_id, status, max }) {
       const room = await workspaceNumber(connection, tag, workspaceId)
       const all = `room:${room}:attempts`
       const indexes = [
@@ -242,7 +242,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
         ...(status === undefined ? [] : [`${all}:status:${status}`]),
       ]
       for (const index of indexes) {
-        if (Number(await connection.send('ZCARD', [`${tag}:${index}`], true)) > most) continue
+        if (Number(await connection.send('ZCARD', [`${tag}:${index}`], true)) > max) continue
         const ids = (await connection.send('ZRANGE', [`${tag}:${index}`, '0', '-1'], true)) as readonly string[] // as documented
         const events: string[] = []
         for (const part of chunks(ids)) events.push(...(await run(connection, eventsOfAttempts, tag, part)))

@@ -4,8 +4,8 @@ import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 
 /** Elements of the list that are read at once, and sums that one script writes at most; a single element may have more. */
-const mostElements = 20
-const mostSums = 400
+const maxElements = 20
+const maxSums = 400
 
 /** What scripts over sums share: adds numbers with commas between them, and keeps the time in the index of its kind. */
 export const sumFunctions = `
@@ -104,7 +104,7 @@ export async function foldNotes(connection: Connection, tag: string): Promise<nu
   for (;;) {
     // In this order: elements that were folded in between make the script answer 0.
     const before = ((await connection.send('GET', [`${tag}:notes-folded`], true)) as string | null) ?? '0'
-    const range = [`${tag}:notes`, '0', String(mostElements - 1)]
+    const range = [`${tag}:notes`, '0', String(maxElements - 1)]
     const elements = (await connection.send('LRANGE', range, true)) as readonly string[]
     if (elements.length === 0) return 0
     const { notes, count, folded } = await firstOf(connection, tag, elements)
@@ -122,7 +122,7 @@ async function firstOf(connection: Connection, tag: string, elements: readonly s
     return { notes, count, folded: fold(notes, typeNamer(copy)) }
   }
   let found = come(elements.length)
-  while (found.count > 1 && sizeOf(found.folded) > mostSums) found = come(found.count >> 1)
+  while (found.count > 1 && sizeOf(found.folded) > maxSums) found = come(found.count >> 1)
   return found
 }
 
@@ -138,7 +138,7 @@ async function knownTypes(
   const known = new Map<string, Set<string>>()
   for (const place of new Set(notes.map(([of]) => String(of)))) {
     const types = await connection.send('HKEYS', [`${tag}:room:${place}:types`], true)
-    known.set(place, new Set(types as readonly string[])) // at most `mostTypes`
+    known.set(place, new Set(types as readonly string[])) // at most `maxTypes`
   }
   return known
 }

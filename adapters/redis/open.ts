@@ -3,7 +3,7 @@ import type { CallingClient, CallingSubscriber } from './redis-client.ts'
 
 /** How long a connection may take, and the longest wait before the next try, milliseconds. */
 const connectTimeout = 5_000
-const mostWaitMs = 1_000
+const maxWaitMs = 1_000
 
 /** A client that opens its connection when it is first asked, and again after `close`. */
 export interface OpenedClient {
@@ -52,7 +52,7 @@ async function installed<Module>(name: string): Promise<Module | null> {
   }
 }
 
-const wait = (tries: number): number => Math.min(50 * 2 ** tries, mostWaitMs)
+const wait = (tries: number): number => Math.min(50 * 2 ** tries, maxWaitMs)
 
 function nodeRedis({ createClient }: NodeRedis, url: string): CallingSubscriber {
   const line = createClient({ url, socket: { connectTimeout, reconnectStrategy: wait } })

@@ -191,7 +191,7 @@ export async function writePlan(
   const [answer, put, key] = await written(connection, tag, plan.workspaceId, args)
   if (answer === 'written' || answer === 'missing' || answer === 'conflict') return answer
   // The script names a bound that it was given.
-  if (answer === 'full') return { kind: 'full', of: put as keyof Bounds, most: bounds![put as keyof Bounds] }
+  if (answer === 'full') return { kind: 'full', of: put as keyof Bounds, max: bounds![put as keyof Bounds] }
   const { row, keys } = puts[Number(put) - 1]! // the script numbers what it was given
   if (answer === 'unique') return { kind: 'unique', key: keys[Number(key) - 1] ?? { id: row.id } }
   const { endpoint_id, source_id } = row as Plugin // others have no owner

@@ -133,7 +133,7 @@ return nearest and { string.format('%.0f', nearest) } or {}`,
 )
 
 /** Due jobs of a group that are counted at most. */
-const mostCounted = 10_000
+const maxCounted = 10_000
 
 export function redisQueue(connection: Connection, tag: string, ear: Ear, announcer: Announcer): Queue {
   const holds = (claims: readonly Claim[]) => claims.flatMap(({ id, token }) => [id, token])
@@ -181,7 +181,7 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear, announ
     },
     async dueOf(group, now) {
       const due = await connection.send('ZCOUNT', [`${tag}:queue:group:${group}`, '-inf', String(now)], true)
-      return Math.min(Number(due), mostCounted)
+      return Math.min(Number(due), maxCounted)
     },
     async stats(now) {
       const [size, oldest] = await run(connection, stats, tag, [now])

@@ -1,7 +1,7 @@
 import { PosthornError } from '../errors.ts'
 
-const mostTries = 100
-const mostSeconds = 31_536_000
+const maxTries = 100
+const maxSeconds = 31_536_000
 
 export interface BackoffOptions {
   /** Seconds before the second try: 1 to 31,536,000. */
@@ -23,13 +23,13 @@ export interface BackoffOptions {
  */
 export function backoff({ base, factor = 2, max = 86_400, tries }: BackoffOptions): number[] {
   const wrong = [
-    ['base', base >= 1 && base <= mostSeconds, `must be a number from 1 to ${mostSeconds}`],
+    ['base', base >= 1 && base <= maxSeconds, `must be a number from 1 to ${maxSeconds}`],
     ['factor', factor >= 1 && Number.isFinite(factor), 'must be a number of at least 1'],
-    ['max', max >= 1 && max <= mostSeconds, `must be a number from 1 to ${mostSeconds}`],
+    ['max', max >= 1 && max <= maxSeconds, `must be a number from 1 to ${maxSeconds}`],
     [
       'tries',
-      Number.isInteger(tries) && tries >= 1 && tries <= mostTries,
-      `must be a whole number from 1 to ${mostTries}`,
+      Number.isInteger(tries) && tries >= 1 && tries <= maxTries,
+      `must be a whole number from 1 to ${maxTries}`,
     ],
   ].find(([, holds]) => holds !== true)
   if (wrong !== undefined) throw new PosthornError('validation', `backoff: ${wrong[0]} ${wrong[2]}`)

@@ -31,7 +31,7 @@ export function countsAfter(plan: ConfigPlan, { counts, has, patternsOf, orphans
 export function fullViolation({ bounds }: ConfigPlan, before: Bounds, after: Bounds): Violation | null {
   if (bounds === undefined) return null
   for (const of of [...kinds, 'patterns'] as const) {
-    if (after[of] > bounds[of] && after[of] > before[of]) return { kind: 'full', of, most: bounds[of] }
+    if (after[of] > bounds[of] && after[of] > before[of]) return { kind: 'full', of, max: bounds[of] }
   }
   return null
 }

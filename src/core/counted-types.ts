@@ -1,6 +1,6 @@
-/** Where further event types of a workspace are counted once it has `mostTypes` of them. */
+/** Where further event types of a workspace are counted once it has `maxTypes` of them. */
 export const otherTypes = '*'
-export const mostTypes = 1000
+export const maxTypes = 1000
 
 /**
  * Names the type under which an event type of a place is counted. `known`: those that each place has; new ones are added
@@ -11,7 +11,7 @@ export function typeNamer(known: Map<string, Set<string>>): (place: string, type
     let types = known.get(place)
     if (types === undefined) known.set(place, (types = new Set()))
     if (types.has(type)) return type
-    if (types.size >= mostTypes) return otherTypes
+    if (types.size >= maxTypes) return otherTypes
     types.add(type)
     return type
   }

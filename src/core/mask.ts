@@ -1,7 +1,7 @@
 import { readSealed } from './sealed.ts'
 
 /** A secret shows its last four characters only if this many others stay hidden. */
-const leastHidden = 12
+const minHidden = 12
 const ellipsis = '…'
 
 /**
@@ -11,7 +11,7 @@ const ellipsis = '…'
 export function maskOf(secret: string): string {
   const prefix = /^(?:[A-Za-z]{2,10}_|Basic |Bearer )/i.exec(secret)?.[0] ?? ''
   const rest = Array.from(secret.slice(prefix.length).replace(/={1,2}$/, ''))
-  if (rest.length < leastHidden + 4) return ellipsis
+  if (rest.length < minHidden + 4) return ellipsis
   return /^basic /i.test(prefix) ? `${prefix}${ellipsis}` : `${prefix}${ellipsis}${rest.slice(-4).join('')}`
 }
 

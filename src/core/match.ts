@@ -30,9 +30,28 @@ function isSegment(pattern: string, i: number, end: number): boolean {
   return (i === 0 || pattern.charCodeAt(i - 1) === dot) && (i + 1 === end || pattern.charCodeAt(i + 1) === dot)
 }
 
+/** What a subscriber wants, read once for as long as its entries stay the same. */
+export interface Interests {
+  /** Each once. */
+  readonly exact: readonly string[]
+  /** Patterns by their first segment; `*` where an asterisk is in it. */
+  readonly patterns: ReadonlyMap<string, readonly string[]>
+}
+
+/** Reads the entries of `endpoint.events`. */
+export function interestsOf(entries: readonly string[]): Interests {
+  const exact = new Set<string>()
+  const patterns = new Map<string, string[]>()
+  for (const entry of entries) {
+    if (entry.includes('*')) addTo(patterns, headOf(entry), entry)
+    else exact.add(entry)
+  }
+  return { exact: [...exact], patterns }
+}
+
 /** Patterns of a subscriber that begin with the same segment. */
 interface Patterns {
-  readonly texts: string[]
+  readonly texts: readonly string[]
   /** Of the subscriber. */
   readonly place: number
 }
@@ -43,15 +62,15 @@ interface Patterns {
  */
 export function matcher<Subscriber extends { readonly events: readonly string[] }>(
   subscribers: readonly Subscriber[],
+  wants: (subscriber: Subscriber) => Interests = ({ events }) => interestsOf(events),
 ): (eventType: string) => readonly Subscriber[] {
   const exact = new Map<string, number[]>()
   const patterns = new Map<string, Patterns[]>()
-  subscribers.forEach(({ events }, place) => {
-    for (const entry of events) {
-      if (entry.includes('*')) addPattern(patterns, entry, place)
-      else if (exact.get(entry)?.at(-1) !== place) addTo(exact, entry, place)
-    }
-  })
+  for (const [place, subscriber] of subscribers.entries()) {
+    const interests = wants(subscriber)
+    for (const name of interests.exact) addTo(exact, name, place)
+    for (const [head, texts] of interests.patterns) addTo(patterns, head, { texts, place })
+  }
   return (eventType) => {
     const lists = [exact.get(eventType) ?? none]
     if (patterns.size > 0) {
@@ -72,13 +91,6 @@ function wanting(patterns: readonly Patterns[] | undefined, eventType: string): 
   const places: number[] = []
   for (const { texts, place } of patterns) if (texts.some((text) => matches(text, eventType))) places.push(place)
   return places
-}
-
-function addPattern(patterns: Map<string, Patterns[]>, text: string, place: number): void {
-  const head = headOf(text)
-  const last = patterns.get(head)?.at(-1)
-  if (last?.place === place) last.texts.push(text)
-  else addTo(patterns, head, { texts: [text], place })
 }
 
 /** The first segment of a pattern; `*` where an asterisk is in it. */

@@ -1,4 +1,4 @@
-const mostMs = 24 * 60 * 60 * 1000
+const maxMs = 24 * 60 * 60 * 1000
 
 // RFC 9110 section 5.6.7: IMF-fixdate, and the two obsolete forms that recipients must accept.
 const httpDates = [
@@ -16,7 +16,7 @@ export function retryAfter(value: string | undefined, now: number): number | nul
   const text = value.trim()
   const until = /^\d+$/.test(text) ? now + Number(text) * 1000 : httpDate(text)
   if (until === null || Number.isNaN(until) || until <= now) return null
-  return Math.min(until, now + mostMs)
+  return Math.min(until, now + maxMs)
 }
 
 function httpDate(text: string): number | null {

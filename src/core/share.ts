@@ -9,11 +9,11 @@
 export const shareFactor = 3
 
 /** The most units that one tenant may hold while `free` units are left: never less than 1 while something is free. */
-export function mostFor(free: number): number {
+export function maxFor(free: number): number {
   return free <= 0 ? 0 : Math.max(1, shareFactor * free)
 }
 
 /** Whether a tenant that holds `held` units may take another one. */
 export function mayTake(held: number, free: number): boolean {
-  return held < mostFor(free)
+  return held < maxFor(free)
 }

@@ -1,4 +1,4 @@
-import { mayTake, mostFor } from './share.ts'
+import { mayTake, maxFor } from './share.ts'
 
 /** For whom something is held: a workspace, and in the workspace a source or an endpoint. */
 export interface Tenant {
@@ -28,7 +28,7 @@ export function tenantShares(total: number): Shares {
       // Judged by the last of the units: where that one may be taken, all before it may.
       const before = units - 1
       const free = total - used - before
-      const room = mostFor(free) - workspace.units - before
+      const room = maxFor(free) - workspace.units - before
       if (!mayTake(workspace.units + before, free) || !mayTake(own + before, room)) return false
       used += units
       workspace.units += units

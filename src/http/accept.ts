@@ -3,7 +3,7 @@ import { invalidParameters } from '../services/listing.ts'
 const yamlTypes = ['text/plain', 'text/yaml', 'application/yaml', 'text/x-yaml', 'application/x-yaml']
 
 /** Weights have three digits (RFC 9110 section 12.4.2), so this decides between equal ones alone. */
-const leastWeight = 0.0001
+const minWeight = 0.0001
 
 /**
  * Whether a document is wanted as JSON rather than as YAML: `?format=json` or `yaml` says it, else `Accept` (RFC 9110
@@ -41,7 +41,7 @@ function welcomeOf(type: string, ranges: readonly MediaRange[]): number {
   ] as const) {
     const named = ranges.filter((range) => range.type === name)
     const weight = Math.max(...named.map(({ quality }) => quality))
-    if (named.length > 0) return weight > 0 ? weight + closeness * leastWeight : 0
+    if (named.length > 0) return weight > 0 ? weight + closeness * minWeight : 0
   }
   return 0
 }

@@ -15,7 +15,7 @@ import { findSource, type Found, servedBy, tenantOf } from './source-lookup.ts'
 
 /** Answers with which the gateway itself refuses, as the status report counts them. */
 const failures = new Set([400, 404, 408, 413, 429, 500, 503])
-const mostTries = 5
+const maxTries = 5
 
 /** Turns inbound requests into events. */
 export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest): Handler {
@@ -106,7 +106,7 @@ class Gateway {
   async #publish(request: Inbound, first: Found, signal: AbortSignal): Promise<Response> {
     const ctx = this.#ctx
     let found = first
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       const passed = await runInboundPlugins(ctx, request, found, signal)
       if (passed.kind === 'answered') return passed.response
       if (passed.kind === 'failed') return this.#failed(passed.response)

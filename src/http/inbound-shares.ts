@@ -3,25 +3,25 @@ import { type Tenant, tenantShares } from '../core/tenants.ts'
 import { PosthornError } from '../errors.ts'
 
 /** Bytes of bodies, from the first byte that came until the request is answered: the most memory that requests take. */
-const mostPendingBytes = 128 * 1024 * 1024
+const maxPendingBytes = 128 * 1024 * 1024
 
 /** What the requests of tenants may take of this process at once. More is refused with `overloaded`. */
 export class InboundShares {
   readonly #ctx: Context
-  readonly #mostPending: number
+  readonly #maxPending: number
   readonly #pending: ReturnType<typeof tenantShares>
-  readonly #bytes = tenantShares(mostPendingBytes)
+  readonly #bytes = tenantShares(maxPendingBytes)
   #looking = 0
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#mostPending = ctx.settings.gateway.maxPending
-    this.#pending = tenantShares(this.#mostPending)
+    this.#maxPending = ctx.settings.gateway.maxPending
+    this.#pending = tenantShares(this.#maxPending)
   }
 
   /** Looks for the source of a request, whose tenant is not known yet. */
   async looking<Answer>(work: () => Promise<Answer>): Promise<Answer> {
-    if (this.#looking >= this.#mostPending) throw this.overloaded()
+    if (this.#looking >= this.#maxPending) throw this.overloaded()
     this.#looking++
     try {
       return await work()

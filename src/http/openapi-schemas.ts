@@ -2,7 +2,7 @@ import type { GenericSchema } from 'valibot'
 
 import { configDocument } from '../schema/config.ts'
 import { endpointInput } from '../schema/endpoint.ts'
-import { eventInput, mostOfBatch } from '../schema/event.ts'
+import { eventInput, maxBatchSize } from '../schema/event.ts'
 import { pluginInput } from '../schema/plugin.ts'
 import { rotateInput } from '../schema/rotate-secret.ts'
 import { sourceInput } from '../schema/source.ts'
@@ -33,7 +33,7 @@ export function componentSchemas(): Properties {
     EventBatch: {
       type: 'array',
       items: { $ref: '#/components/schemas/EventInput' },
-      maxItems: mostOfBatch,
+      maxItems: maxBatchSize,
       description: 'Events to publish together.',
       examples: [[{ event_type: 'invoice.paid', data: { id: 'in_1' } }]],
     },

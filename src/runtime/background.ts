@@ -1,6 +1,6 @@
 import type { Logger } from '../contracts/observer.ts'
 
-const mostRunning = 1000
+const maxRunning = 1000
 
 /** Work that nobody waits for: what fails is logged, and `idle` waits for all of it. */
 export interface Background {
@@ -13,7 +13,7 @@ export function background(log: Logger): Background {
   const running = new Set<Promise<unknown>>()
   return {
     run(what, work) {
-      if (running.size >= mostRunning) return
+      if (running.size >= maxRunning) return
       const promise = work()
         .catch((cause: unknown) => log.warn(`${what} failed`, { cause }))
         .finally(() => running.delete(promise))

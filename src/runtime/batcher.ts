@@ -6,12 +6,12 @@ import { startTimer } from './timer.ts'
 import { waitingShares } from './waiting-shares.ts'
 import { withDeadline } from './deadline.ts'
 
-const mostEntries = 500
-const mostBytes = 4 * 1024 * 1024
-const mostInFlight = 2
+const maxEntries = 500
+const maxBytes = 4 * 1024 * 1024
+const maxInFlight = 2
 /** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
-const leastBeside = 32
-const leastBytesBeside = 128 * 1024
+const minBeside = 32
+const minBytesBeside = 128 * 1024
 const longestWaitMs = 5
 const deadlineMs = 10_000
 const lingerMs = 50
@@ -133,7 +133,7 @@ class Batches<Entry, Answer> {
   #pump(): void {
     this.#isScheduled = false
     while (this.#urgent > 0 && (this.#inFlight === 0 || this.#isWorthAnother())) void this.#send(this.#takeBatch())
-    if (this.#urgent > 0 && this.#inFlight < mostInFlight) this.#patience.set()
+    if (this.#urgent > 0 && this.#inFlight < maxInFlight) this.#patience.set()
     if (this.#inFlight > 0 || this.#queue.size > 0) return
     const idlers = this.#idlers
     this.#idlers = []
@@ -141,13 +141,13 @@ class Batches<Entry, Answer> {
   }
 
   #isWorthAnother(): boolean {
-    if (this.#inFlight >= mostInFlight) return false
-    return this.#urgent >= leastBeside || this.#shares.bytes >= leastBytesBeside
+    if (this.#inFlight >= maxInFlight) return false
+    return this.#urgent >= minBeside || this.#shares.bytes >= minBytesBeside
   }
 
   /** A flush that waits for a lock, or for a slow engine, keeps nobody else waiting for long. */
   #sendAnother(): void {
-    if (this.#urgent > 0 && this.#inFlight < mostInFlight) void this.#send(this.#takeBatch())
+    if (this.#urgent > 0 && this.#inFlight < maxInFlight) void this.#send(this.#takeBatch())
   }
 
   #takeBatch(): Waiting<Entry, Answer>[] {
@@ -156,7 +156,7 @@ class Batches<Entry, Answer> {
     let bytes = 0
     this.#queue.takeWhile((next) => {
       bytes += next.bytes
-      if (batch.length === mostEntries || (bytes > mostBytes && batch.length > 0)) return false
+      if (batch.length === maxEntries || (bytes > maxBytes && batch.length > 0)) return false
       this.#shares.give(next)
       batch.push(next)
       if (next.number <= this.#hurried) this.#urgent--

@@ -1,7 +1,7 @@
 import { mayTake } from '../core/share.ts'
 
-const mostWaiting = 10_000
-const mostWaitingBytes = 128 * 1024 * 1024
+const maxWaiting = 10_000
+const maxWaitingBytes = 128 * 1024 * 1024
 
 /** An entry that waits for its batch. */
 interface Entry {
@@ -25,8 +25,8 @@ export function waitingShares(): WaitingShares {
   return {
     take({ workspace, bytes }, waiting) {
       const own = held.get(workspace)
-      if (!mayTake(own?.entries ?? 0, mostWaiting - waiting)) return false
-      if (!mayTake(own?.bytes ?? 0, mostWaitingBytes - waitingBytes)) return false
+      if (!mayTake(own?.entries ?? 0, maxWaiting - waiting)) return false
+      if (!mayTake(own?.bytes ?? 0, maxWaitingBytes - waitingBytes)) return false
       if (own === undefined) held.set(workspace, { entries: 1, bytes })
       else {
         own.entries++

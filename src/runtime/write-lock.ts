@@ -1,8 +1,8 @@
 import type { Storage } from '../contracts/storage.ts'
 import { PosthornError } from '../errors.ts'
 
-const mostRetries = 5
-const mostWaiting = 1000
+const maxRetries = 5
+const maxWaiting = 1000
 
 /** The last of those who wait, and how many do. */
 interface Turn {
@@ -26,7 +26,7 @@ export async function withWriteLock<Answer>(
   let turns = running.get(storage)
   if (turns === undefined) running.set(storage, (turns = new Map<string, Turn>()))
   const before = turns.get(key)
-  if (before !== undefined && before.waiting >= mostWaiting) {
+  if (before !== undefined && before.waiting >= maxWaiting) {
     throw new PosthornError('overloaded', 'too many writers wait')
   }
   const mine = after(before?.last, work)
@@ -46,7 +46,7 @@ async function after<Answer>(
   work: () => Promise<Answer | 'conflict'>,
 ): Promise<Answer> {
   await previous?.catch(() => {}) // its own caller hears of it
-  for (let tries = 0; tries <= mostRetries; tries++) {
+  for (let tries = 0; tries <= maxRetries; tries++) {
     const answer = await work()
     if (answer !== 'conflict') return answer
   }

@@ -89,7 +89,7 @@ export interface Publication {
 }
 
 /** The most events of one `events.createMany`. */
-export const mostOfBatch = 500
+export const maxBatchSize = 500
 
 /** What `events.createMany` answers for one event of its list. */
 export type PublishAnswer<Row = Event> = PublishedEntry<Row> | RefusedEntry

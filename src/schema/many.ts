@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { mostReasons, unlisted } from '../errors.ts'
+import { maxReasons, unlisted } from '../errors.ts'
 
 // A body can hold millions of wrong elements. What is told of them, and kept in memory, is bounded here.
 
@@ -12,7 +12,7 @@ export function bounded(report: Report): { readonly report: Report; end(): void 
   let more = 0
   return {
     report(issue) {
-      if (listed++ < mostReasons) report(issue)
+      if (listed++ < maxReasons) report(issue)
       else more++
     },
     end: () => more > 0 && report({ message: `${more} more`, path: [unlistedAt(more)] }),
@@ -57,7 +57,7 @@ export function boundedArray<Item extends v.GenericSchema>(
         for (const issue of looked.issues ?? []) {
           const path = issue.path as v.IssuePathItem[] | undefined
           const last = path?.at(-1)
-          if (issues.length >= mostReasons) more += last?.key === unlisted ? (last.value as number) : 1
+          if (issues.length >= maxReasons) more += last?.key === unlisted ? (last.value as number) : 1
           else {
             const at: v.IssuePathItem = { type: 'array', origin: 'value', input, key, value: one }
             issues.push({ ...issue, path: [at, ...(path ?? [])] })

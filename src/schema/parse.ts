@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import { invalid, type FieldError, type FieldErrors, mostReasons, PosthornError, unlisted } from '../errors.ts'
+import { invalid, type FieldError, type FieldErrors, maxReasons, PosthornError, unlisted } from '../errors.ts'
 import type { SchemaIssue } from './catalogue.ts'
 
 /** The one gate from unknown to our types: answers the parsed value, or throws a `validation` error that tells every place. */
@@ -53,7 +53,7 @@ function fieldErrors(issues: readonly Issue[]): FieldErrors | string {
   for (const issue of issues) {
     const last = issue.path?.at(-1)
     if (last?.key === unlisted) more += last.value as number // lists write it so
-    else if (listed === mostReasons) more++
+    else if (listed === maxReasons) more++
     else if (putReason(root, issue)) listed++
   }
   const fields = root.value as FieldErrors | string // there is at least one issue, so the root was set

@@ -3,7 +3,7 @@ import type { Grant } from '../contracts/limiter.ts'
 import type { Workspace } from '../schema/workspace.ts'
 
 const lookAgainMs = 1000
-const mostLooks = 10_000
+const maxLooks = 10_000
 
 /** Grants the first n of `want` events of a workspace; `retryAfterMs`: when one more may be granted. */
 export type Admit = (
@@ -36,7 +36,7 @@ export function admission(ctx: Context): Admit {
   async function reread({ id, limits }: Workspace): Promise<Workspace | null> {
     const now = ctx.clock.elapsed()
     if (now - (looks.get(id) ?? -Infinity) < lookAgainMs) return null
-    if (looks.size >= mostLooks) looks.clear()
+    if (looks.size >= maxLooks) looks.clear()
     looks.set(id, now)
     const workspace = (await ctx.configuration.fresh(id))?.workspace
     return workspace === undefined || workspace.limits.events_per_second === limits.events_per_second ? null : workspace

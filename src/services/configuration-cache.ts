@@ -8,7 +8,7 @@ import type { RowSecrets } from '../contracts/row-secrets.ts'
 import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
-import { matcher } from '../core/match.ts'
+import { type Interests, interestsOf, matcher } from '../core/match.ts'
 import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { checkStandard } from '../schema/standard.ts'
@@ -17,7 +17,7 @@ import { singleFlight } from '../runtime/single-flight.ts'
 import { holdsSealed } from './secrets/row-secrets.ts'
 import { UnopenedError } from './secrets/unopened-error.ts'
 
-const mostWorkspaces = 1000
+const maxWorkspaces = 1000
 
 type Needs = {
   readonly storage: Storage
@@ -30,7 +30,7 @@ type Needs = {
 /** Keeps configurations by revision, compiled forms with them. What it holds is never trusted: storage tells today's revision. */
 export function configurationCache(ctx: Needs): ConfigurationCache {
   const held = new LRUCache<string, CompiledConfiguration>({
-    max: mostWorkspaces,
+    max: maxWorkspaces,
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
@@ -107,9 +107,16 @@ interface OpenedRow extends DoneOnce<Endpoint> {
   readonly revision: number
 }
 
+/** An endpoint whose `events` were read: a workspace may have 100,000 patterns. */
+interface ReadRow {
+  readonly revision: number
+  readonly interests: Interests
+}
+
 interface ReadyRows {
   readonly plugins: ReadonlyMap<string, ReadyRow>
   readonly endpoints: ReadonlyMap<string, OpenedRow>
+  readonly interests: ReadonlyMap<string, ReadRow>
 }
 
 /** Rows of the same revision keep what was prepared for them. */
@@ -128,6 +135,11 @@ function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | 
         ...doneOnce(() => ctx.secrets.opened(workspaceId, 'endpoints', row), passes),
         revision,
       }),
+    ),
+    interests: kept(
+      configuration.endpoints.filter(({ row }) => row.enabled),
+      known?.interests,
+      ({ row, revision }) => ({ interests: interestsOf(row.events), revision }),
     ),
   }
 }
@@ -188,7 +200,10 @@ function compile(registry: PluginRegistry, configuration: Configuration, rows: R
     revision: configuration.revision,
     endpoints,
     sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
-    match: matcher([...endpoints.values()].filter(({ enabled }) => enabled)),
+    match: matcher(
+      [...endpoints.values()].filter(({ enabled }) => enabled),
+      ({ id }) => rows.interests.get(id)!.interests, // of each that is enabled
+    ),
     opened(endpoint) {
       const sealed = rows.endpoints.get(endpoint.id)
       return sealed === undefined ? endpoint : (sealed.current() ?? sealed.value())

@@ -95,13 +95,13 @@ function withDefaults(document: unknown, defaults: EndpointDefaults): unknown {
   return { ...document, endpoints: document['endpoints'].map((entry) => withEndpointDefaults(entry, defaults)) }
 }
 
-const mostWarnings = 100
+const maxWarnings = 100
 
 /** A report that tells the first hundred warnings, and how many others there are. */
 function withWarnings(report: SyncReport, warnings: readonly string[]): SyncReport {
   if (warnings.length === 0) return report
-  const others = warnings.length - mostWarnings
-  const told = warnings.slice(0, mostWarnings)
+  const others = warnings.length - maxWarnings
+  const told = warnings.slice(0, maxWarnings)
   return { ...report, warnings: others > 0 ? [...told, `${others} more`] : told }
 }
 

@@ -14,7 +14,7 @@ import type { DeliveryUseCases } from './use-cases.ts'
 
 const defaultLimit = 20
 /** Events that one step reads at most. */
-const mostEvents = 500
+const maxEvents = 500
 /** Where no more attempts than this meet a filter, their events are looked up. Else events are walked by time. */
 const fewAttempts = 1000
 const separator = '.'
@@ -98,7 +98,7 @@ async function walk(
   // The event of the position may have more deliveries beyond it.
   let from: TimelineQuery['from'] =
     position === null ? null : { created_at: position.created_at, id: position.event_id, inclusive: true }
-  for (let step = limit; found.length < limit; step = Math.min(2 * step, mostEvents)) {
+  for (let step = limit; found.length < limit; step = Math.min(2 * step, maxEvents)) {
     const heads = await events.timeline(workspaceId, { ...query, from, limit: step })
     const of = heads.map(({ id }) => id)
     const tries = byEvent(await attempts.ofEvents(workspaceId, of, asked.endpoint_id))
@@ -132,7 +132,7 @@ async function eventsOf(
   return await ctx.storage.attempts.eventsOf(workspaceId, {
     ...(endpoint_id !== undefined && { endpoint_id }),
     ...(stored !== undefined && { status: stored }),
-    most: fewAttempts,
+    max: fewAttempts,
   })
 }
 

@@ -6,7 +6,7 @@ import { idPattern } from '../schema/shared.ts'
 import { replayRange, timeRange } from './replay-input.ts'
 import type { EventUseCases } from './use-cases.ts'
 
-const mostEvents = 10_000
+const maxEvents = 10_000
 const batchSize = 100
 /** A step ends early when the data of its events reach this: they are read, and not needed. */
 const maxStepBytes = 4 * 1024 * 1024
@@ -15,7 +15,7 @@ export const eraseInput = object({
   unique_id: orNull(text({ min: 1 })),
   event_type: orNull(text({ min: 1, max: 255 })),
   created_at: replayRange,
-  limit: withDefault(integer({ min: 1, max: mostEvents }), mostEvents),
+  limit: withDefault(integer({ min: 1, max: maxEvents }), maxEvents),
 })
 
 /** Erases events with all that was recorded of them: open attempts are not sent any more. */

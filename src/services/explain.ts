@@ -14,7 +14,7 @@ import type { EventUseCases } from './use-cases.ts'
 
 /** Attempts that are read at once, and those of an endpoint that are shown. */
 const attemptsOfPage = 1000
-const mostShown = 20
+const maxShown = 20
 
 /** What an endpoint made of the event: how many attempts, the newest ones in order, and the open one that is due first. */
 interface Tries {
@@ -101,7 +101,7 @@ function addTry(tries: Map<string, Tries>, attempt: StoredAttempt): void {
   if (own === undefined) tries.set(endpoint_id, (own = { count: 0, newest: [], open: null }))
   own.count++
   own.newest.push(attempt)
-  if (own.newest.length > mostShown) own.newest.shift()
+  if (own.newest.length > maxShown) own.newest.shift()
   if (status === 'OPEN' && (own.open === null || scheduled_at < own.open.scheduled_at)) own.open = attempt
 }
 

@@ -27,12 +27,12 @@ export async function disableFailing(ctx: Context, look: Look): Promise<void> {
 }
 
 async function judge(ctx: Context, workspaceId: string, row: Endpoint, { days, now, periodMs }: Look): Promise<void> {
-  const mostMs = days * dayMs
-  const since = await failingSince(ctx, workspaceId, row, now - mostMs - dayMs)
+  const maxMs = days * dayMs
+  const since = await failingSince(ctx, workspaceId, row, now - maxMs - dayMs)
   if (since === null) return
   const about = { workspace_id: workspaceId, endpoint_id: row.id }
-  const beyondHalf = now - since - mostMs / 2
-  if (beyondHalf >= mostMs / 2) {
+  const beyondHalf = now - since - maxMs / 2
+  if (beyondHalf >= maxMs / 2) {
     const detail = `For ${days} days no delivery succeeded, and at least ${fewestExhausted} used up their tries.`
     // Where somebody writes the endpoint meanwhile, the next look judges anew.
     const holds = ({ updated_at }: Endpoint): boolean => updated_at === row.updated_at

@@ -47,7 +47,7 @@ export interface Ingest {
 }
 
 /** How often an event is matched anew when writes of configuration overtake it. */
-const mostTries = 20
+const maxTries = 20
 
 /** How the attempts of an event are made, under a configuration. */
 type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[]
@@ -60,7 +60,7 @@ export function ingestService(ctx: Context): Ingest {
 
   async function withAttempts(workspaceId: string, incoming: Incoming, attemptsOf: AttemptsOf): Promise<Ingested> {
     let configuration = await ctx.configuration.get(workspaceId)
-    for (let tries = 0; tries < mostTries; tries++) {
+    for (let tries = 0; tries < maxTries; tries++) {
       if (configuration === null) throw new PosthornError('unknown_workspace', `invalid workspace: ${workspaceId}`)
       const answer = await store(ctx, entries, configuration, incoming, attemptsOf)
       if (answer !== 'stale') return answer

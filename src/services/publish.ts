@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
 import { PosthornError } from '../errors.ts'
 import type { EventInput } from '../schema/catalogue.ts'
-import { eventInput, mostOfBatch, type StoredEvent } from '../schema/event.ts'
+import { eventInput, maxBatchSize, type StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
 import type { Incoming, Ingest, Ingested } from './ingest.ts'
@@ -39,8 +39,8 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventUseCases
     create: publish,
 
     async createMany(workspaceId, inputs) {
-      if (!Array.isArray(inputs) || inputs.length > mostOfBatch)
-        throw new PosthornError('validation', `value must be a list of at most ${mostOfBatch} events`)
+      if (!Array.isArray(inputs) || inputs.length > maxBatchSize)
+        throw new PosthornError('validation', `value must be a list of at most ${maxBatchSize} events`)
       // Entries that are added side by side go together to the storage.
       return await Promise.all(
         inputs.map((input: EventInput) => publish(workspaceId, input).catch((cause) => refused(ctx, cause))),

@@ -8,7 +8,7 @@ import type { ReplayReport } from '../surface/events.ts'
 
 const batchSize = 500
 /** Events that one call looks at. */
-const mostLooked = 50_000
+const maxLooked = 50_000
 const dayMs = 24 * 3_600_000
 
 /**
@@ -35,7 +35,7 @@ export async function recoverMissing(
   let matched = 0
   let created = 0
   let after = cursor.start
-  for (let looked = 0; matched < limit && looked < mostLooked; looked += batchSize) {
+  for (let looked = 0; matched < limit && looked < maxLooked; looked += batchSize) {
     const query = { endpoint_id: endpoint.id, created_at, after, limit: batchSize }
     const { events, next } = await ctx.storage.attempts.missing(workspaceId, query)
     const all = events.filter(({ event_type }) => isWanted(event_type))

@@ -6,7 +6,7 @@ import { timeOfId } from '../core/id.ts'
 import { flag, integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
 import { idPattern } from '../schema/shared.ts'
 
-const mostDeliveries = 10_000
+const maxDeliveries = 10_000
 /** Between the two ids of a cursor, in which it cannot occur: where to go on, and where the replay ends. */
 export const cursorSeparator = '.'
 
@@ -24,7 +24,7 @@ export const replayInput = object({
   status: orNull(oneOf(['FAILED', 'CANCELED'])),
   missing: withDefault(flag(), false),
   after: orNull(text({ min: 1, max: 129, rule: (cursor) => (cursorOf(cursor) === null ? 'invalid cursor' : null) })),
-  limit: withDefault(integer({ min: 1, max: mostDeliveries }), mostDeliveries),
+  limit: withDefault(integer({ min: 1, max: maxDeliveries }), maxDeliveries),
 })
 export type ReplayFilter = v.InferOutput<typeof replayInput>
 

@@ -2,9 +2,9 @@ import type { RequestLog, SourceTenant } from '../contracts/request-log.ts'
 import type { SourceRequest } from '../schema/instance.ts'
 
 /** Requests of a source that are kept. */
-const mostRequests = 50
+const maxRequests = 50
 /** Sources of which requests are kept: those whose last request is the newest. */
-const mostSources = 1000
+const maxSources = 1000
 
 /** `took` hears of each request. */
 export function requestLog(took: (tenant: SourceTenant, request: SourceRequest) => void): RequestLog {
@@ -16,8 +16,8 @@ export function requestLog(took: (tenant: SourceTenant, request: SourceRequest) 
       const requests = bySource.get(sourceId) ?? []
       bySource.delete(sourceId)
       bySource.set(sourceId, requests) // now it is the last one
-      if (requests.push(request) > mostRequests) requests.shift()
-      if (bySource.size <= mostSources) return
+      if (requests.push(request) > maxRequests) requests.shift()
+      if (bySource.size <= maxSources) return
       const [oldest] = bySource.keys()
       bySource.delete(oldest!) // there are more than one
     },

@@ -23,7 +23,7 @@ export function boundsOf({ settings }: Context, workspace?: Workspace): Bounds {
 export function violationError(violation: Violation): PosthornError {
   if (violation.kind === 'full') {
     const what = violation.of === 'patterns' ? 'event patterns of all endpoints' : violation.of
-    return new PosthornError('validation', `maximum number of ${what} of a workspace is ${violation.most}`)
+    return new PosthornError('validation', `maximum number of ${what} of a workspace is ${violation.max}`)
   }
   return violation.kind === 'unique'
     ? uniqueViolation(violation.key)

@@ -9,8 +9,8 @@ import { invalidParameters, checkedParameters } from './listing.ts'
 import { processesKeptMs } from './seen-process.ts'
 import type { UseCases } from './use-cases.ts'
 
-const mostBuckets = 1500
-const mostGroups = 100
+const maxBuckets = 1500
+const maxGroups = 100
 const stepsMs: Readonly<Record<StatsStep, number>> = { minute: minuteMs, hour: hourMs, day: dayMs }
 const defaultBuckets: Readonly<Record<StatsStep, number>> = { minute: 60, hour: 24, day: 30 }
 
@@ -36,7 +36,7 @@ async function report(ctx: Context, workspaceId: string | null, asked: InstanceS
   const { statistics } = ctx.storage
   const { group_by: by } = asked
   if (by === undefined) return { data: bucketsOf(query, await statistics.sums(query, null)) }
-  const grouping: Grouping = { by, names: await statistics.groups(query, by, mostGroups) }
+  const grouping: Grouping = { by, names: await statistics.groups(query, by, maxGroups) }
   const rows = await statistics.sums(query, grouping)
   const byGroup = new Map<string, StatisticsRow[]>([...grouping.names, '*'].map((name) => [name, []]))
   for (const row of rows) byGroup.get(row.group ?? '*')?.push(row)
@@ -58,7 +58,7 @@ function queryOf(ctx: Context, workspaceId: string | null, asked: InstanceStatsI
   const reasons = [
     ...(from >= to ? ['to: must be later than from'] : []),
     ...(from < to && from < oldest ? [`from: ${keptText(ctx, step)}`] : []),
-    ...(buckets > mostBuckets ? [`step: ${buckets} buckets from from to to; at most ${mostBuckets} are told`] : []),
+    ...(buckets > maxBuckets ? [`step: ${buckets} buckets from from to to; at most ${maxBuckets} are told`] : []),
     ...(step === 'minute' && (event_type !== undefined || group_by === 'event_type')
       ? ['step: minutes are not counted by event type; ask for hour or day']
       : []),

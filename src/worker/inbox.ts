@@ -6,7 +6,7 @@ import type { Ingest } from '../services/ingest.ts'
 const batchSize = 500
 const batchBytes = 16 * 1024 * 1024
 const leaseMs = 30_000
-const mostTries = 5
+const maxTries = 5
 const againMs = 1000
 
 /** Stores what async sources accepted. */
@@ -34,7 +34,7 @@ export function inboxConsumer(ctx: Context, ingest: Ingest): InboxConsumer {
         if (isRetryable(cause)) return 'away'
       }
       ctx.log.error(`message ${message.id} could not be stored, try ${message.tries}`, { cause })
-      return message.tries >= mostTries ? 'bad' : 'again'
+      return message.tries >= maxTries ? 'bad' : 'again'
     }
   }
 
@@ -45,8 +45,8 @@ export function inboxConsumer(ctx: Context, ingest: Ingest): InboxConsumer {
     const [done, bad] = [those('done'), those('bad')]
     if (done.length > 0) await ctx.inbox.done(done)
     if (bad.length > 0) {
-      for (const { id } of bad) ctx.log.error(`message ${id} moved to the dead list after ${mostTries} tries`)
-      await ctx.inbox.bury(bad, `could not be stored in ${mostTries} tries`)
+      for (const { id } of bad) ctx.log.error(`message ${id} moved to the dead list after ${maxTries} tries`)
+      await ctx.inbox.bury(bad, `could not be stored in ${maxTries} tries`)
     }
     return those('away')
   }

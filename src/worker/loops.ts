@@ -10,11 +10,11 @@ import type { Sweep } from './sweep.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
 
-/** An idle loop asks the engine again after this time, then after twice as long, and so on up to `mostIdleMs`. */
+/** An idle loop asks the engine again after this time, then after twice as long, and so on up to `maxIdleMs`. */
 const firstIdleMs = 50
-const mostIdleMs = 1000
+const maxIdleMs = 1000
 /** The longest wait where the engine reports new jobs and messages. */
-const mostIdleListeningMs = 10_000
+const maxIdleListeningMs = 10_000
 const sweepEveryMs = 1000
 const quickSweepMs = 50
 const brokenWaitMs = 1000
@@ -53,10 +53,10 @@ export function runLoops(run: Run): Promise<unknown> {
   ])
 }
 
-/** Claims while there is something to claim. Else waits: for a wake-up, for the next due time, at most for `mostMs`. */
+/** Claims while there is something to claim. Else waits: for a wake-up, for the next due time, at most for `maxMs`. */
 async function deliveryLoop(run: Run): Promise<void> {
   const { ctx, parts, wakeups, signal } = run
-  const mostMs = ctx.queue.onAdded === undefined ? mostIdleMs : mostIdleListeningMs
+  const maxMs = ctx.queue.onAdded === undefined ? maxIdleMs : maxIdleListeningMs
   const untilDue = dueTimes(ctx, parts.holds)
   let idleMs = firstIdleMs
   await repeat(
@@ -68,9 +68,9 @@ async function deliveryLoop(run: Run): Promise<void> {
       if (claimed > 0) idleMs = firstIdleMs
       if (most > 0 && claimed >= most) return // there may be more
       const asks = most > 0 && !wakeups.jobs.isRemembered()
-      const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : mostMs
+      const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : maxMs
       const cause = await wakeups.jobs.wait(ms, signal)
-      idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
+      idleMs = cause === null ? Math.min(idleMs * 2, maxMs) : firstIdleMs
       // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New
       // jobs do not wait for that.
       if (cause !== null && cause !== 'added') await wakeups.jobs.wait(parts.slots.gapMs(), signal, 'added')
@@ -93,13 +93,13 @@ function dueTimes(ctx: Context, holds: Holds): () => Promise<number> {
     const next = (await ctx.queue.nextDueAt?.(now)) ?? null
     if (next === null) return Infinity
     // A job that is due and was not claimed has to wait for something else, and may hide the next due time.
-    return next <= now ? mostIdleMs : next - now
+    return next <= now ? maxIdleMs : next - now
   }
 }
 
 async function inboxLoop(run: Run): Promise<void> {
   const { ctx, parts, wakeups, signal } = run
-  const mostMs = ctx.inbox.onPut === undefined ? mostIdleMs : mostIdleListeningMs
+  const maxMs = ctx.inbox.onPut === undefined ? maxIdleMs : maxIdleListeningMs
   let idleMs = firstIdleMs
   await repeat(run, 'the inbox could not be read', async () => {
     if ((await parts.inbox.batch(signal)) > 0) {
@@ -107,7 +107,7 @@ async function inboxLoop(run: Run): Promise<void> {
       return
     }
     const cause = await wakeups.messages.wait(idleMs, signal)
-    idleMs = cause === null ? Math.min(idleMs * 2, mostMs) : firstIdleMs
+    idleMs = cause === null ? Math.min(idleMs * 2, maxMs) : firstIdleMs
   })
 }
 

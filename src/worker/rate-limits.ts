@@ -5,7 +5,7 @@ import type { Hold } from './holds.ts'
 import type { ReadyJob } from './ready-job.ts'
 
 /** More endpoints than this are not remembered to have no limit. */
-const mostUnlimited = 10_000
+const maxUnlimited = 10_000
 
 /** What the limiter says about jobs: `granted` may be sent now, `refused` have to wait. */
 export interface LimitedJobs {
@@ -101,7 +101,7 @@ export class RateLimits {
       const { group } = hold.claim
       const limit = loaded.endpoint?.enabled ? loaded.endpoint.rate_limit : null
       if (!limit) {
-        if (this.#unlimited.size > mostUnlimited) this.#unlimited.clear()
+        if (this.#unlimited.size > maxUnlimited) this.#unlimited.clear()
         this.#unlimited.add(group)
         continue
       }

@@ -4,7 +4,7 @@ import type { Wakeup } from './wakeup.ts'
 
 const restMs = 500
 /** More endpoints than this do not rest: claims take them at once. */
-const mostResting = 2000
+const maxResting = 2000
 
 /**
  * Endpoints whose attempts found no place of ours: a process for a function, or a connection. Claims of this process leave
@@ -25,7 +25,7 @@ export class Rests {
   }
 
   begin(group: string): void {
-    if (this.#until.size >= mostResting) return
+    if (this.#until.size >= maxResting) return
     this.#until.delete(group)
     this.#until.set(group, this.#clock.elapsed() + restMs)
     if (this.#until.size === 1) this.#ringIn(restMs)

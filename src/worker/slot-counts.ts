@@ -1,5 +1,5 @@
 import type { Claim, ClaimOptions } from '../contracts/queue.ts'
-import { mostFor } from '../core/share.ts'
+import { maxFor } from '../core/share.ts'
 
 /** What a claim is asked for, as far as slots decide it. */
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
@@ -32,16 +32,16 @@ export class SlotCounts {
 
   /** Answers whether a workspace used as many slots as it might, and may use more now. */
   release({ workspace, group }: Claim): boolean {
-    const mostBefore = mostFor(this.free)
-    const mayBeAtShare = this.#used >= mostBefore // there is none while most slots are free
+    const maxBefore = maxFor(this.free)
+    const mayBeAtShare = this.#used >= maxBefore // there is none while most slots are free
     this.#used--
     change(this.byWorkspace, workspace, -1)
     change(this.byGroup, group, -1)
     if (!mayBeAtShare) return false
-    const most = mostFor(this.free)
+    const max = maxFor(this.free)
     const own = this.byWorkspace.get(workspace) ?? 0
-    if (own + 1 >= mostBefore && own < most) return true
-    for (const used of this.byWorkspace.values()) if (used >= mostBefore && used < most) return true
+    if (own + 1 >= maxBefore && own < max) return true
+    for (const used of this.byWorkspace.values()) if (used >= maxBefore && used < max) return true
     return false
   }
 
@@ -52,7 +52,7 @@ export class SlotCounts {
 
   /** Whether a workspace uses as many slots as it may. */
   isAtShare(workspace: string): boolean {
-    return (this.byWorkspace.get(workspace) ?? 0) >= mostFor(this.free)
+    return (this.byWorkspace.get(workspace) ?? 0) >= maxFor(this.free)
   }
 
   /** Endpoints that were at their cap after a claim, and are below it by now. */
@@ -68,7 +68,7 @@ export class SlotCounts {
     const freeThen = free - claims.length
     if (freeThen >= this.free) return false
     for (const [workspace, count] of countBy(claims, 'workspace')) {
-      const wasAtShare = (busy.workspaces.get(workspace) ?? 0) + count >= mostFor(freeThen)
+      const wasAtShare = (busy.workspaces.get(workspace) ?? 0) + count >= maxFor(freeThen)
       if (wasAtShare && !this.isAtShare(workspace)) return true
     }
     return false

@@ -7,7 +7,7 @@ import { Spread } from './spread.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** The most jobs that a claim takes. */
-const mostClaims = 500
+const maxClaims = 500
 
 /**
  * The slots of this process: who uses them, and who may have more. Whether a new claim is worth the cost is decided here
@@ -45,7 +45,7 @@ export class Slots {
 
   /** How many jobs a claim may take now. */
   mayClaim(): number {
-    return Math.max(Math.min(this.#inUse.free, 2 * this.#concurrency - this.#holds, mostClaims), 0)
+    return Math.max(Math.min(this.#inUse.free, 2 * this.#concurrency - this.#holds, maxClaims), 0)
   }
 
   /**

@@ -5,15 +5,15 @@ import type { Watched } from './watched.ts'
 import { Watchlist } from './watchlist.ts'
 
 /** More endpoints of a kind than this are not watched, and more are not remembered to have answered. */
-const mostWatched = 2000
-const mostProven = 10_000
+const maxWatched = 2000
+const maxProven = 10_000
 /** A new endpoint that has not answered the first request after this time counts as slow. */
 const silentAfterMs = 500
 /** The wait before a claim for watched endpoints, so that a single claim fills several slots that fell free. */
 const gatherMs = 5
 /** Tries of slow endpoints are at least, and at most, this far apart. */
-const leastGapMs = 5
-const mostGapMs = 25
+const minGapMs = 5
+const maxGapMs = 25
 
 /**
  * Watched endpoints get a single request at a time. They are of two kinds:
@@ -80,7 +80,7 @@ export class SlowEndpoints {
    * Tries that begin together time out together, and would do so again and again.
    */
   #slowGapMs(): number {
-    return Math.min(Math.max((2 * this.#slowTakesMs) / this.#concurrency, leastGapMs), mostGapMs)
+    return Math.min(Math.max((2 * this.#slowTakesMs) / this.#concurrency, minGapMs), maxGapMs)
   }
 
   /** Divides claimed jobs. `surplus`: a claim may bring several jobs of a new endpoint, or more than the share allows. */
@@ -105,7 +105,7 @@ export class SlowEndpoints {
 
   /** Null when the endpoint is known to answer, or when too many are watched. */
   #watchIfNew({ group, workspace }: Claim): Watched | null {
-    if (this.#proven.has(group) || this.#list.count('new') >= mostWatched) return null
+    if (this.#proven.has(group) || this.#list.count('new') >= maxWatched) return null
     const watched: Watched = {
       group,
       workspace,
@@ -138,13 +138,13 @@ export class SlowEndpoints {
     this.#proven.delete(group)
     if (watched?.kind === 'slow') return
     if (watched !== undefined) this.#list.remove(group)
-    if (this.#list.count('slow') >= mostWatched) return
+    if (this.#list.count('slow') >= maxWatched) return
     const triedAt = watched?.triedAt ?? this.#clock.elapsed()
     this.#list.put({ group, workspace, kind: 'slow', slots: this.#slotsOf(group), isWaiting: false, triedAt })
   }
 
   #answered(group: string): void {
-    if (this.#proven.size >= mostProven) this.#proven.clear() // all endpoints have to answer anew
+    if (this.#proven.size >= maxProven) this.#proven.clear() // all endpoints have to answer anew
     this.#proven.add(group)
     this.#list.remove(group)
   }

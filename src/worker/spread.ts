@@ -5,11 +5,11 @@ const averageOver = 64
 /** A claim follows the one before after the time of a request divided by this. */
 const claimsInRequest = 50
 /** Claims are at most this far apart. */
-const mostGapMs = 20
+const maxGapMs = 20
 /** Where claims would be less than this apart, starts are not spread. */
-const leastGapMs = 5
+const minGapMs = 5
 /** A claim takes at least as many jobs, where they are due. */
-const leastAtOnce = 8
+const minAtOnce = 8
 
 /**
  * Spreads the starts of requests over time. Requests that begin together to endpoints that take equally long end together
@@ -49,13 +49,13 @@ export class Spread {
   /** Milliseconds between two claims, unless new jobs come; 0 where starts are not spread. */
   gapMs(): number {
     const ms = this.#takesMs / claimsInRequest
-    return ms < leastGapMs ? 0 : Math.min(Math.round(ms), mostGapMs)
+    return ms < minGapMs ? 0 : Math.min(Math.round(ms), maxGapMs)
   }
 
   /** The most jobs to claim at once: twice as many as requests end in a gap while all slots are in use (Little's law). */
   atOnce(): number {
     const gapMs = this.gapMs()
     if (gapMs === 0) return Infinity
-    return Math.max(Math.ceil((2 * this.#concurrency * gapMs) / this.#takesMs), leastAtOnce)
+    return Math.max(Math.ceil((2 * this.#concurrency * gapMs) / this.#takesMs), minAtOnce)
   }
 }

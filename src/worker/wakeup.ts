@@ -2,7 +2,7 @@ import type { EngineClock } from '../contracts/clock.ts'
 import { startTimer } from '../runtime/timer.ts'
 
 /** No timer is set for what falls due later than this: the loop asks the engine before that. */
-const mostMs = 10_000
+const maxMs = 10_000
 
 /**
  * Why a loop is woken:
@@ -49,7 +49,7 @@ export function wakeup(clock: EngineClock): Wakeup {
 
     wakeIn(ms, cause) {
       if (ms <= 0) return wake(cause)
-      if (ms > mostMs || !hasTimers) return
+      if (ms > maxMs || !hasTimers) return
       const at = clock.elapsed() + ms
       if (pending !== null && pending.at <= at) return
       pending?.cancel()

@@ -22,13 +22,13 @@ export class WatchedKind {
   /** Endpoints without a request in flight, of which nobody knows whether a job waits. */
   readonly others = new Set<Watched>()
   readonly #slots = new Map<string, number>()
-  readonly #most: number
+  readonly #max: number
   #used = 0
   #count = 0
 
-  /** @param most the slots that these endpoints may use together. */
-  constructor(most: number) {
-    this.#most = most
+  /** @param max the slots that these endpoints may use together. */
+  constructor(max: number) {
+    this.#max = max
   }
 
   get count(): number {
@@ -37,7 +37,7 @@ export class WatchedKind {
 
   /** Slots that are free. */
   get free(): number {
-    return this.#most - this.#used
+    return this.#max - this.#used
   }
 
   /** Slots that the endpoints of a workspace use. */

@@ -98,9 +98,9 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
     await migrate(pool, { schema })
     const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }
     const three = endpoint('c', { events: ['x', 'y'] })
-    expect(await storage.endpoints.insert('w', three, bounds)).toEqual({ kind: 'full', of: 'patterns', most: 3 })
+    expect(await storage.endpoints.insert('w', three, bounds)).toEqual({ kind: 'full', of: 'patterns', max: 3 })
     expect(await storage.endpoints.insert('w', endpoint('c'), bounds)).toBe('written')
-    const full = { kind: 'full', of: 'endpoints', most: 3 }
+    const full = { kind: 'full', of: 'endpoints', max: 3 }
     expect(await storage.endpoints.insert('w', endpoint('d', { events: [] }), bounds)).toEqual(full)
     await pool.query(`drop schema ${schema} cascade`)
   })

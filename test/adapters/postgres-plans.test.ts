@@ -32,9 +32,9 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
   test.each(operations)('$name reads by index, and not much more than it answers', async (operation) => {
     const plans = await plansOf(pool, schema, operation, revision)
     expect(plans.length).toBeGreaterThan(0)
-    for (const { whole, mostRows, text } of plans) {
+    for (const { whole, maxRows, text } of plans) {
       expect(whole, text).toEqual([])
-      expect(mostRows, text).toBeLessThan(3000)
+      expect(maxRows, text).toBeLessThan(3000)
     }
   })
 })
@@ -52,7 +52,7 @@ const backlogs = [
     jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
     workspace: `'w' || id`,
     leaveOut: [],
-    mostRows: 400,
+    maxRows: 400,
   },
   {
     name: '10,000 workspaces with due work, of which 192 use a slot',
@@ -60,42 +60,42 @@ const backlogs = [
     workspace: `'w' || id`,
     leaveOut: [],
     busy: 192,
-    mostRows: 600,
+    maxRows: 600,
   },
   {
     name: '10,000 workspaces with work due later',
     jobs: `select 'j' || i, 'g' || i % 10000, ${start} + 100000 + i from generate_series(0, 19999) i`,
     workspace: `'w' || id`,
     leaveOut: [],
-    mostRows: 400,
+    maxRows: 400,
   },
   {
     name: '200,000 due jobs in 1,000 groups of one workspace',
     jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 199999) i`,
     workspace: `'w'`,
     leaveOut: [],
-    mostRows: 400,
+    maxRows: 400,
   },
   {
     name: '100,000 due jobs of one group and 10,000 groups with one',
     jobs: `select 'j' || i, case when i < 100000 then 'deep' else 'g' || i end, i from generate_series(0, 109999) i`,
     workspace: `'w'`,
     leaveOut: [],
-    mostRows: 400,
+    maxRows: 400,
   },
   {
     name: '1,000 groups of one workspace that are left out',
     jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
     workspace: `'w'`,
     leaveOut: left,
-    mostRows: 1400,
+    maxRows: 1400,
   },
   {
     name: '1,000 workspaces whose groups are left out',
     jobs: `select 'j' || i, 'g' || i % 1000, i from generate_series(0, 19999) i`,
     workspace: `'w' || id`,
     leaveOut: left,
-    mostRows: 1400,
+    maxRows: 1400,
   },
   {
     name: '10,000 paused groups of one workspace',
@@ -103,13 +103,13 @@ const backlogs = [
     workspace: `'w'`,
     pausedUntil: start + 60_000,
     leaveOut: [],
-    mostRows: 400,
+    maxRows: 400,
   },
 ]
 
 describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_000 }, () => {
   test.each(backlogs)('beside $name is not much more than it takes', async (backlog) => {
-    const { jobs, workspace, pausedUntil = 0, busy = 0, leaveOut, mostRows } = backlog
+    const { jobs, workspace, pausedUntil = 0, busy = 0, leaveOut, maxRows } = backlog
     const slots = new Map(Array.from({ length: busy }, (_, i) => [`wg${i}`, 1]))
     const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
     const schemas = schemasOf(pool)
@@ -141,10 +141,10 @@ describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_
           await queue.complete(claims)
         }
       }
-      for (const { text, mostRows: rows } of await plansOf(pool, schema, { name: backlog.name, run }, 0)) {
+      for (const { text, maxRows: rows } of await plansOf(pool, schema, { name: backlog.name, run }, 0)) {
         if (text.includes('full join') || text.includes('Full Join')) continue // once a minute all is looked at
         expect(text).not.toMatch(/Seq Scan on jobs\b/)
-        expect(rows, text).toBeLessThan(mostRows)
+        expect(rows, text).toBeLessThan(maxRows)
       }
     } finally {
       await schemas.drop()

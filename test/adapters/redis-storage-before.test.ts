@@ -175,7 +175,7 @@ describeRedis('a store of the version before', { timeout: 60_000 }, () => {
   const bounds: Bounds = { endpoints: 10_000, sources: 10_000, plugins: 10_000, patterns: 20 }
   const wants = (id: string, count: number) =>
     endpoint(id, { events: Array.from({ length: count }, (_, i) => `type.${i}`) })
-  const full = { kind: 'full', of: 'patterns', most: 20 }
+  const full = { kind: 'full', of: 'patterns', max: 20 }
 
   test('the patterns of its endpoints are counted before the first is added', async () => {
     const { before, storage } = both()
@@ -224,7 +224,7 @@ describeRedis('a store of the version before', { timeout: 60_000 }, () => {
     expect([await patternsOf('e1000'), await patternsOf('e2099')]).toEqual(['2', null])
     left = Infinity
     asked.length = 0
-    expect(await insert(4)).toEqual({ ...full, most: 2203 })
+    expect(await insert(4)).toEqual({ ...full, max: 2203 })
     // The write, twice; six pages of at most 250 endpoints; what is new of at least two; the end.
     expect(asked.filter((name) => name === 'EVALSHA').length).toBeGreaterThanOrEqual(11)
     expect(await insert(3)).toBe('written')

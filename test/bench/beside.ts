@@ -7,7 +7,7 @@ import { sharedNow } from './listener.ts'
 export const seconds = quick ? 4 : 20
 export const perSecond = 20
 /** No delivery of B may take longer, milliseconds. */
-export const mostMs = 1000
+export const maxMs = 1000
 const warmUps = 1000
 const timeout = 30_000
 const wellMs = seconds * 500
@@ -86,7 +86,7 @@ export function neighboursOn(engine: Engine): Contender {
           await sideBySide(beside.due, 8, () => publish('a'))
           await measure('beside')
         }
-        await sleep(mostMs + 500) // what comes later than that is too late anyway
+        await sleep(maxMs + 500) // what comes later than that is too late anyway
       },
       async close() {
         await posthorn.stop({ timeoutMs: 0 })

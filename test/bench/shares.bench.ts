@@ -3,7 +3,7 @@ import {
   type Kind,
   type Task,
   kinds,
-  mostMs,
+  maxMs,
   neighboursOn,
   perSecond,
   seconds,
@@ -30,10 +30,10 @@ const engines = ['memory', 'postgres', 'redis'] as const satisfies readonly Engi
 const parts = ['a', 'b', 'c', 'd', 'even', 'claim'] as const
 const sizes = ['16', '20', '1000'] as const
 const full = process.env['BENCH_FULL'] === 'yes'
-const mostP50 = 2
-const mostP99 = 3
-const mostUneven = 0.1
-const mostClaimCost = 1.5
+const maxP50 = 2
+const maxP99 = 3
+const maxUneven = 0.1
+const maxClaimCost = 1.5
 
 const headline: Case = { kind: 'a', endpoints: 16, due: 200, rounds: quick ? 1 : 3 }
 const cases: readonly Case[] = full
@@ -160,8 +160,7 @@ async function compareSlots(rig: Rig): Promise<readonly string[]> {
     const mean = slots.reduce((sum, each) => sum + each, 0) / slots.length
     const off = Math.max(...slots.map((each) => Math.abs(each - mean) / mean))
     row([engine, ...slots.map((each) => each.toFixed(1)), `${(off * 100).toFixed(1)} %`])
-    if (!(off <= mostUneven))
-      missed.push(`${engine}: slots of a workspace are ${(off * 100).toFixed(0)} % off the mean`)
+    if (!(off <= maxUneven)) missed.push(`${engine}: slots of a workspace are ${(off * 100).toFixed(0)} % off the mean`)
   }
   say()
   return missed
@@ -178,7 +177,7 @@ async function compareClaims(rig: Rig): Promise<readonly string[]> {
     for (const [shape, { alone, beside }] of Object.entries(times)) {
       const ratio = beside / alone
       row([engine, shape, alone.toFixed(2), beside.toFixed(2), ratio.toFixed(2)])
-      if (!(ratio <= mostClaimCost)) missed.push(`${engine}: a claim beside ${shape} costs ${ratio.toFixed(1)} times`)
+      if (!(ratio <= maxClaimCost)) missed.push(`${engine}: a claim beside ${shape} costs ${ratio.toFixed(1)} times`)
     }
   }
   say()
@@ -239,9 +238,9 @@ function judge(engine: Engine, { kind, endpoints, due }: Case, runs: readonly Ru
   ])
   const what = `${engine}, ${kind} with ${endpoints} endpoints and ${due} due each`
   return [
-    ...(p50 <= mostP50 ? [] : [`${what}: p50 ${p50.toFixed(1)} times that alone`]),
-    ...(p99 <= mostP99 ? [] : [`${what}: p99 ${p99.toFixed(1)} times that alone`]),
-    ...(max <= mostMs ? [] : [`${what}: one took ${max.toFixed(0)} ms`]),
+    ...(p50 <= maxP50 ? [] : [`${what}: p50 ${p50.toFixed(1)} times that alone`]),
+    ...(p99 <= maxP99 ? [] : [`${what}: p99 ${p99.toFixed(1)} times that alone`]),
+    ...(max <= maxMs ? [] : [`${what}: one took ${max.toFixed(0)} ms`]),
   ]
 }
 

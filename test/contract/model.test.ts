@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
-import { mostFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/share.ts'
 import { runQueueEquivalence } from '../../src/testing/queue-equivalence.ts'
 import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
 
@@ -36,7 +36,7 @@ function naiveQueue(): Queue {
           return { kept, level, turn: Math.max(own[0]!.job.due_at, served.get(workspace) ?? 0), workspace }
         })
         .toSorted((a, b) => a.level - b.level || a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1))
-        .filter(({ level }, place) => place < limit && level <= mostFor(free - place))
+        .filter(({ level }, place) => place < limit && level <= maxFor(free - place))
         .map(({ kept, workspace }) => {
           served.set(workspace, now)
           kept.token = `naive ${++tokens}`

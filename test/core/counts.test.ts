@@ -11,7 +11,7 @@ import {
   noCounts,
   percentile,
 } from '../../src/core/counts.ts'
-import { mostTypes, typeNamer } from '../../src/core/counted-types.ts'
+import { maxTypes, typeNamer } from '../../src/core/counted-types.ts'
 import { fold, notesIn } from '../../src/core/notes.ts'
 
 const ending = (status: 'SUCCESSFUL' | 'FAILED' | 'CANCELED', exhausted = false, answer?: [number, number]) => ({
@@ -63,8 +63,8 @@ test('a percentile lies in the bucket of the latency that it is of', () => {
 
 test('types beyond a thousand are counted together, and known ones stay', () => {
   const typeOf = typeNamer(new Map([['1', new Set(['old'])]]))
-  const names = Array.from({ length: mostTypes }, (_, i) => typeOf('1', `type ${i}`))
-  expect(names.slice(-2)).toEqual([`type ${mostTypes - 2}`, '*'])
+  const names = Array.from({ length: maxTypes }, (_, i) => typeOf('1', `type ${i}`))
+  expect(names.slice(-2)).toEqual([`type ${maxTypes - 2}`, '*'])
   expect([typeOf('1', 'old'), typeOf('1', 'type 3'), typeOf('2', 'new')]).toEqual(['old', 'type 3', 'new'])
 })
 

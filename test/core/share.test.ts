@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
 
-import { mayTake, mostFor } from '../../src/core/share.ts'
+import { maxFor, mayTake } from '../../src/core/share.ts'
 
 describe('the most that one tenant may hold', () => {
   test.each([
-    { free: 256, most: 768 },
-    { free: 64, most: 192 },
-    { free: 2, most: 6 },
-    { free: 1, most: 3 },
-    { free: 0.4, most: 1.2000000000000002 },
-    { free: 0.1, most: 1 },
-    { free: 0, most: 0 },
-    { free: -1, most: 0 },
-  ])('while $free are free is $most', ({ free, most }) => {
-    expect(mostFor(free)).toBe(most)
+    { free: 256, max: 768 },
+    { free: 64, max: 192 },
+    { free: 2, max: 6 },
+    { free: 1, max: 3 },
+    { free: 0.4, max: 1.2000000000000002 },
+    { free: 0.1, max: 1 },
+    { free: 0, max: 0 },
+    { free: -1, max: 0 },
+  ])('while $free are free is $max', ({ free, max }) => {
+    expect(maxFor(free)).toBe(max)
   })
 })
 

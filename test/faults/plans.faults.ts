@@ -31,8 +31,8 @@ for (const operation of operations) {
     console.error(`${operation.name} reads ${whole.join(', ')} as a whole:\n${text}`)
   }
   const slowest = Math.max(...plans.map(({ ms }) => ms))
-  const mostRows = Math.max(...plans.map((plan) => plan.mostRows))
-  results.push({ operation: operation.name, statements: plans.length, mostRows, slowestMs: slowest.toFixed(1) })
+  const maxRows = Math.max(...plans.map((plan) => plan.maxRows))
+  results.push({ operation: operation.name, statements: plans.length, maxRows, slowestMs: slowest.toFixed(1) })
 }
 const storage = postgres(pool, { schema, listen: false })
 const listed = performance.now()
@@ -40,7 +40,7 @@ await storage.attempts.list('w', { ...everything, limit: 20, page: 1, descending
 results.push({
   operation: 'a page of attempts with its total',
   statements: 1,
-  mostRows: rows,
+  maxRows: rows,
   slowestMs: (performance.now() - listed).toFixed(1),
 })
 console.log(table(results))

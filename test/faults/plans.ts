@@ -19,7 +19,7 @@ export interface Plan {
   /** Large tables that were read as a whole. */
   readonly whole: readonly string[]
   /** The most rows that one step came upon, those that it passed over included. */
-  readonly mostRows: number
+  readonly maxRows: number
   readonly ms: number
 }
 
@@ -82,7 +82,7 @@ function planOf(text: string): Plan {
   return {
     text,
     whole: large.filter((table) => new RegExp(`Seq Scan on ${table}\\b`).test(text)),
-    mostRows: Math.max(
+    maxRows: Math.max(
       0,
       ...[...text.matchAll(/actual .*rows=(\d+) loops=(\d+)|Removed by Filter: (\d+)/g)].map(rowsOf),
     ),

@@ -15,7 +15,7 @@ export interface ServerProcess {
 }
 
 /** How often a server is started: somebody else may take a port that was free a moment before. */
-const mostStarts = 3
+const maxStarts = 3
 
 /** @param spawned called with the address of the administrative API as soon as there is a process. */
 export async function startServer(
@@ -39,7 +39,7 @@ export async function startServer(
   }
   spawned(`http://127.0.0.1:${admin}`)
   if (!(await listens(child, String(status)))) {
-    if (starts === mostStarts) throw new Error('the server ended before it listened; was it built?')
+    if (starts === maxStarts) throw new Error('the server ended before it listened; was it built?')
     return await startServer(env, spawned, starts + 1)
   }
   return {

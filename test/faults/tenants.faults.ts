@@ -14,8 +14,8 @@ import { table } from './report.ts'
 const rounds = 3
 const lastsMs = 4000
 const everyMs = 10
-const mostTimes = 2
-const mostTransactions = 5
+const maxTimes = 2
+const maxTransactions = 5
 const creates = 160
 
 const server = await ownPostgres({ fsync: 'off', full_page_writes: 'off' })
@@ -108,7 +108,7 @@ const rows = Object.entries(measured).map(([beside, times]) => ({
   publishes: times.length,
   p99Ms: p99(times).toFixed(1),
   times: (p99(times) / alone).toFixed(2),
-  broken: p99(times) > mostTimes * alone ? 'p99' : '',
+  broken: p99(times) > maxTimes * alone ? 'p99' : '',
 }))
 console.log(table(rows))
 console.log(
@@ -118,4 +118,4 @@ await posthorn.stop()
 await writer.stop()
 await pool.end()
 await server.stop()
-process.exit(rows.every(({ broken }) => broken === '') && transactions <= mostTransactions && refused === 0 ? 0 : 1)
+process.exit(rows.every(({ broken }) => broken === '') && transactions <= maxTransactions && refused === 0 ? 0 : 1)

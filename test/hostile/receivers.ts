@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-const mostMs = 5000
+const maxMs = 5000
 
 async function drip(socket: Socket, text: string): Promise<void> {
   for (const part of text) {
@@ -15,7 +15,7 @@ async function drip(socket: Socket, text: string): Promise<void> {
 
 async function pour(response: ServerResponse): Promise<void> {
   const block = Buffer.alloc(16_384, 'x')
-  const until = performance.now() + mostMs
+  const until = performance.now() + maxMs
   while (!response.destroyed && performance.now() < until) {
     if (!response.write(block)) await sleep(20)
   }

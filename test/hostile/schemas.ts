@@ -172,7 +172,7 @@ const dimensions: Readonly<Record<string, (random: Random) => { schema: unknown;
 
 const versions = ['draft-04', 'draft-07', 'draft-2019-09', 'draft-2020-12', 'openapi-3.0'] as const
 /** What a gateway takes. */
-const mostBytes = 1_000_000
+const maxBytes = 1_000_000
 
 /** Schemas and data of every dimension in turn; none larger than what the administrative API and the gateway take. */
 export function* hostileCases(random: Random): Generator<Case> {
@@ -180,7 +180,7 @@ export function* hostileCases(random: Random): Generator<Case> {
     for (const grow of Object.values(dimensions)) {
       const { schema, data } = grow(random)
       const texts = [schema, data].map((value) => (value instanceof Written ? value.text : JSON.stringify(value)))
-      if (texts.every((text) => text.length < mostBytes)) {
+      if (texts.every((text) => text.length < maxBytes)) {
         yield { version: random.pick(versions), schema: texts[0]!, data: texts[1]! }
       }
     }

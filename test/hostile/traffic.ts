@@ -20,7 +20,7 @@ import { callOf, endedPath, rowsOf, storedPath } from './rows.ts'
 
 const logger = { debug() {}, info() {}, warn() {}, error() {} }
 const visitEveryMs = 40
-const mostVisits = 200
+const maxVisits = 200
 const publishEveryMs = 250
 const callEveryMs = 250
 
@@ -46,7 +46,7 @@ async function visits({ port, phase, ms, isHostile }: Order, random: Random): Pr
   const under = new Set<Promise<void>>()
   const until = performance.now() + ms
   while (performance.now() < until) {
-    if (under.size < mostVisits) {
+    if (under.size < maxVisits) {
       // What is stored stays in memory: most requests are ended by a plugin.
       const path = random.below(10) === 0 ? storedPath(random, phase) : endedPath(random, phase)
       const one: Promise<void> = visit(port, path, random, isHostile).then(({ what, answer }) => {

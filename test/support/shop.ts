@@ -5,7 +5,7 @@ import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { program } from './program.ts'
 
 const atOnce = 4
-const mostOrders = 20
+const maxOrders = 20
 const longestMs = 5
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -53,7 +53,7 @@ export async function killShops(server: string, { times }: { times: number }): P
         const shop = program(process.execPath, ['.build/examples/transactional-order.js'], {
           env: { DATABASE_URL: url.href, ORDERS: '1000000' },
         })
-        await shop.says(new RegExp(`^order ${1 + Math.floor(Math.random() * mostOrders)}$`))
+        await shop.says(new RegExp(`^order ${1 + Math.floor(Math.random() * maxOrders)}$`))
         await new Promise((resolve) => setTimeout(resolve, Math.random() * longestMs))
         await shop.kill()
       }

@@ -39,11 +39,11 @@ export function standstill(url: string, asker: string): Standstill {
 }
 
 const lookAgainMs = 50
-const mostLooks = 600
+const maxLooks = 600
 
 /** Waits for the notification, and looks by itself now and then: one that is missed is only a delay. */
 function answerOf(port: MessagePort, number: number, answered: Int32Array): Answer {
-  for (let looks = 0; looks < mostLooks; looks++) {
+  for (let looks = 0; looks < maxLooks; looks++) {
     const answer = receiveMessageOnPort(port)?.message as Answer | undefined
     if (answer?.number === number) return answer
     if (answer !== undefined) continue // of a question that was given up

@@ -44,10 +44,10 @@ describe('while the storage stalls for a minute', () => {
     stall(true)
     const answers: number[] = []
     let waiting = 0
-    let mostWaiting = 0
+    let maxWaiting = 0
     for (let second = 0; second < 60; second++) {
       for (let n = 0; n < 20; n++) {
-        mostWaiting = Math.max(mostWaiting, ++waiting)
+        maxWaiting = Math.max(maxWaiting, ++waiting)
         void post().then(({ status }) => {
           waiting--
           answers.push(status)
@@ -58,7 +58,7 @@ describe('while the storage stalls for a minute', () => {
     await posthorn.clock.advance('30s')
     expect(new Set(answers)).toEqual(new Set([503]))
     expect(answers).toHaveLength(1200)
-    expect(mostWaiting).toBeLessThanOrEqual(50 + 20)
+    expect(maxWaiting).toBeLessThanOrEqual(50 + 20)
     // Two batches every ten seconds, and nothing else reaches the storage.
     expect(handed()).toBeLessThanOrEqual(7 * 50 * 2)
     expect(told.length).toBeGreaterThan(0)

@@ -2,7 +2,7 @@ import { spanText } from '../clock-text.ts'
 import { type Check, ok, problem } from './check.ts'
 
 /** A job that is due for longer waits for workers, not for its turn. */
-const mostMs = 60_000
+const maxMs = 60_000
 
 /** Work that is due and that nobody does. */
 export const backlogCheck: Check = async ({ engine, storage }) => {
@@ -12,7 +12,7 @@ export const backlogCheck: Check = async ({ engine, storage }) => {
   const { size, oldestDueAt } = await queue.stats(now)
   const waiting = size === 1 ? '1 job waits' : `${size} jobs wait`
   const late = oldestDueAt === null ? 0 : now - oldestDueAt
-  if (late <= mostMs) return [ok('backlog', `${waiting}, nothing of it for long.`)]
+  if (late <= maxMs) return [ok('backlog', `${waiting}, nothing of it for long.`)]
   return [
     problem(
       'backlog',

@@ -2,7 +2,7 @@ import { spanText } from '../clock-text.ts'
 import { type Check, ok, problem } from './check.ts'
 
 /** The same bound from which on a running process warns. */
-const mostMs = 500
+const maxMs = 500
 
 /** Compares the clock of this machine with that of the engine. */
 export const clockCheck: Check = async ({ storage, now }) => {
@@ -11,7 +11,7 @@ export const clockCheck: Check = async ({ storage, now }) => {
   const after = now()
   // The answer was made at some moment between the two.
   const offBy = engineTime < before ? before - engineTime : Math.max(0, engineTime - after)
-  if (offBy <= mostMs) return [ok('clock', `The clocks of this machine and of ${storage.name} agree.`)]
+  if (offBy <= maxMs) return [ok('clock', `The clocks of this machine and of ${storage.name} agree.`)]
   const side = engineTime < before ? 'ahead of' : 'behind'
   return [
     problem(

@@ -153,7 +153,7 @@ export interface Attempts {
    */
   eventsOf(
     workspaceId: string,
-    query: { readonly endpoint_id?: string; readonly status?: StoredStatus; readonly most: number },
+    query: { readonly endpoint_id?: string; readonly status?: StoredStatus; readonly max: number },
   ): Promise<readonly string[] | null>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
   overdue(options: {

@@ -15,7 +15,7 @@ export type Violation =
       readonly references: 'endpoints' | 'sources'
     }
   /** The workspace would have more than `most` of these. */
-  | { readonly kind: 'full'; readonly of: keyof Bounds; readonly most: number }
+  | { readonly kind: 'full'; readonly of: keyof Bounds; readonly max: number }
 
 /** The most rows of each kind that a workspace may have, and the most event patterns of all its endpoints together. */
 export interface Bounds {

@@ -54,7 +54,7 @@ export interface Streak {
 /**
  * Sums of what settlements counted (`Settlement.counted`): by minute and endpoint, and by hour, endpoint and event type. A
  * settlement only leaves a note in its own step, so that no settlement waits for another; `fold` adds notes to the sums,
- * each once, whoever dies meanwhile. A workspace counts at most `mostTypes` event types, and the rest as `*`.
+ * each once, whoever dies meanwhile. A workspace counts at most `maxTypes` event types, and the rest as `*`.
  */
 export interface Statistics {
   /** Adds some of the notes to the sums, in one step, and answers how many; 0 when there is none. Inside a transaction of the host it does nothing. */

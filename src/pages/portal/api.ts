@@ -98,7 +98,7 @@ async function workspaceOf(ctx: Context, { workspace, issuedAt }: Session) {
   }
 }
 
-function shownSession({ session, name }: Entered, { allow, mostEndpoints }: PortalSettings): object {
+function shownSession({ session, name }: Entered, { allow, maxEndpoints }: PortalSettings): object {
   const { readOnly, expiresAt, returnUrl } = session
   return {
     workspace: { name },
@@ -107,7 +107,7 @@ function shownSession({ session, name }: Entered, { allow, mostEndpoints }: Port
     allow: readOnly
       ? Object.fromEntries(Object.keys(allow).map((name) => [name, name === 'headers' && allow.headers]))
       : allow,
-    limits: { endpoints: mostEndpoints },
+    limits: { endpoints: maxEndpoints },
     return_url: returnUrl,
   }
 }

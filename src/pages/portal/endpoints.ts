@@ -40,7 +40,7 @@ export interface PortalEndpointInput {
 type Endpoints = Pick<Services['endpoints'], 'list' | 'get' | 'create' | 'patch'>
 
 /** The use cases of endpoints as the portal offers them: rows and inputs have the form of `PortalEndpoint`. */
-export function portalEndpoints(ctx: Context, { allow, mostEndpoints, httpsOnly }: PortalSettings): object {
+export function portalEndpoints(ctx: Context, { allow, maxEndpoints, httpsOnly }: PortalSettings): object {
   const { deliver, limits } = ctx.settings
   const settings = {
     ...ctx.settings,
@@ -50,7 +50,7 @@ export function portalEndpoints(ctx: Context, { allow, mostEndpoints, httpsOnly 
       sign: deliver.sign === 'none' ? ('standard-webhooks' as const) : deliver.sign,
       httpsOnly: deliver.httpsOnly || httpsOnly,
     },
-    limits: { ...limits, endpoints: Math.min(limits.endpoints, mostEndpoints ?? Infinity) },
+    limits: { ...limits, endpoints: Math.min(limits.endpoints, maxEndpoints ?? Infinity) },
   }
   const endpoints: Endpoints = endpointResources({ ...ctx, settings })
   const judge = denyRules(deliver)

@@ -59,7 +59,7 @@ export interface PortalSettings {
   readonly frameAncestors: readonly string[]
   readonly brand: PortalBrand
   readonly allow: PortalAllowances
-  readonly mostEndpoints: number | null
+  readonly maxEndpoints: number | null
   readonly httpsOnly: boolean
   readonly texts: Readonly<Record<string, string>> | undefined
 }
@@ -74,7 +74,7 @@ const everything: PortalAllowances = {
   test: true,
   replay: true,
 }
-const leastSecret = 32
+const minSecretLength = 32
 
 /** @throws PosthornError `validation` that names the option at fault. */
 export function portalSettings(options: PortalOptions): PortalSettings {
@@ -90,16 +90,16 @@ export function portalSettings(options: PortalOptions): PortalSettings {
   } = options
   const secrets = typeof secret === 'string' ? [secret] : [...((secret as readonly string[] | undefined) ?? [])]
   if (secrets.length < 1 || secrets.length > 2) throw wrong('secret', 'one or two secrets are required')
-  if (secrets.some((each) => typeof each !== 'string' || each.length < leastSecret)) {
-    throw wrong('secret', `minimum string length is ${leastSecret}`)
+  if (secrets.some((each) => typeof each !== 'string' || each.length < minSecretLength)) {
+    throw wrong('secret', `minimum string length is ${minSecretLength}`)
   }
   if (origin !== '' && !isOrigin(origin)) throw wrong('origin', 'value must be an origin such as https://app.example')
   const strange = frameAncestors.find((each) => !isOrigin(each))
   if (strange !== undefined) throw wrong('frameAncestors', `${strange} is no origin such as https://app.example`)
   const unknown = Object.keys(allow).find((name) => !Object.hasOwn(everything, name))
   if (unknown !== undefined) throw wrong('allow', `${unknown} is none of ${Object.keys(everything).join(', ')}`)
-  const mostEndpoints = limits.endpoints ?? null
-  if (mostEndpoints !== null && !(Number.isSafeInteger(mostEndpoints) && mostEndpoints >= 0)) {
+  const maxEndpoints = limits.endpoints ?? null
+  if (maxEndpoints !== null && !(Number.isSafeInteger(maxEndpoints) && maxEndpoints >= 0)) {
     throw wrong('limits.endpoints', 'value must be a whole number from 0')
   }
   checkBrand(brand)
@@ -110,7 +110,7 @@ export function portalSettings(options: PortalOptions): PortalSettings {
     frameAncestors,
     brand,
     allow: { ...everything, ...allow },
-    mostEndpoints,
+    maxEndpoints,
     httpsOnly,
     texts,
   }

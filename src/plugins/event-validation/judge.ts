@@ -24,7 +24,7 @@ export interface Judge {
 }
 
 /** Of made schemas those of the last use are held, as many as this many steps and characters made. */
-const mostHeld = 16_000_000
+const maxHeld = 16_000_000
 
 interface Held {
   readonly schemas: Schemas
@@ -65,7 +65,7 @@ export function makeJudge(patterns: PatternCompiler): Judge {
     let weight = 0
     for (const [number, entry] of [...held].toReversed()) {
       weight += entry.weight
-      if (weight > mostHeld) held.delete(number)
+      if (weight > maxHeld) held.delete(number)
     }
   }
 

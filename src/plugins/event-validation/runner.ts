@@ -45,7 +45,7 @@ const script: ThreadScript = { text: program, modules: ['re2js'], heapBytes }
 const tooMuch = reasonAt([], 'the schema asks for too much work on this document')
 
 /** A body of more characters is checked alone. */
-const mostTogether = 16 * 1024
+const maxTogether = 16 * 1024
 
 /** In processes, killed after `timeMs`, 1000 by default. */
 export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
@@ -56,14 +56,14 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
       const probe = await thread(script)
       probe.kill()
     },
-    async problemOf(whose, schema, version, mostMs) {
+    async problemOf(whose, schema, version, maxMs) {
       const question: Question = { kind: 'problem', schema, version }
       const work = (call: Call) => timed(async () => problemIn(await call(question)))
-      const outcome = await pool.run<Reading>({ ...whose, timeMs: mostMs, work })
+      const outcome = await pool.run<Reading>({ ...whose, timeMs: maxMs, work })
       if (outcome.kind === 'answer') return outcome.answer
       if (outcome.kind === 'busy') return 'busy'
       const what = outcome.kind === 'time' ? 'time' : 'memory'
-      return { problem: reasonAt([], `the schema cannot be used: it takes too much ${what}`), tookMs: mostMs }
+      return { problem: reasonAt([], `the schema cannot be used: it takes too much ${what}`), tookMs: maxMs }
     },
     async reasons(whose, body, { number, schemas }, wantsReasons) {
       const reasons = async (call: Call, bodies: readonly string[]) => {
@@ -74,7 +74,7 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
       const job: Job<readonly string[], string> = {
         ...whose,
         work: async (call) => (await reasons(call, [body]))[0]!, // one of each body
-        together: body.length > mostTogether ? undefined : { part: body, work: reasons },
+        together: body.length > maxTogether ? undefined : { part: body, work: reasons },
       }
       const outcome: Outcome<readonly string[]> = await pool.run(job)
       if (outcome.kind === 'answer') return outcome.answer

@@ -61,7 +61,7 @@ export function* subschemas(schema: Document): Generator<readonly [path: readonl
   }
 }
 
-const mostOfPointer = 1000
+const maxPointerLength = 1000
 
 /** A reason with its place, a JSON pointer without its first slash: `at 'order/amount': ...`, `at '': ...` for the root. */
 export function reasonAt(path: readonly (string | number)[], reason: string): string {
@@ -72,8 +72,8 @@ export function reasonAt(path: readonly (string | number)[], reason: string): st
 function pointerOf(path: readonly (string | number)[]): string {
   let pointer = ''
   for (const step of path) {
-    pointer += `/${String(step).slice(0, mostOfPointer).replaceAll('~', '~0').replaceAll('/', '~1')}`
-    if (pointer.length > mostOfPointer) return `${pointer.slice(0, mostOfPointer)}...`
+    pointer += `/${String(step).slice(0, maxPointerLength).replaceAll('~', '~0').replaceAll('/', '~1')}`
+    if (pointer.length > maxPointerLength) return `${pointer.slice(0, maxPointerLength)}...`
   }
   return pointer
 }

@@ -12,22 +12,22 @@ export interface Deadline {
 /** The time of one run after the other, for an engine that asks now and then whether to go on. */
 export function makeDeadline(): Deadline {
   let started = 0
-  let mostMs = Infinity
+  let maxMs = Infinity
   let polls = 0
   let late = false
   return {
     begin(timeMs) {
       started = performance.now()
-      mostMs = timeMs
+      maxMs = timeMs
       polls = 0
       late = false
     },
     late: () => late,
     passed() {
-      if (mostMs === Infinity) return false
+      if (maxMs === Infinity) return false
       polls++
       const tookMs = performance.now() - started
-      late ||= polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > mostMs
+      late ||= polls > freePolls && (tookMs === 0 ? polls / pollsPerMs : tookMs) > maxMs
       return late
     },
   }

@@ -76,8 +76,8 @@ export function endingOf(answer: unknown): Ending {
   throw new TypeError('the function ended in an unknown way')
 }
 
-function textOf(value: unknown, most: number): string {
-  if (typeof value !== 'string' || value.length > most) throw new TypeError('the function handed over what is no text')
+function textOf(value: unknown, max: number): string {
+  if (typeof value !== 'string' || value.length > max) throw new TypeError('the function handed over what is no text')
   return value
 }
 

@@ -26,10 +26,10 @@ const hashNames: readonly string[] = ['md5', 'sha-1', 'sha-256', 'sha-512'] sati
  */
 export function answerer(context: QuickJSContext, hmac: Hmac, madeNow: () => Made) {
   /** Of a JSON text of a string the string. A character takes six in it at most. */
-  function text(handle: QuickJSHandle | undefined, most: number): string {
-    const value: unknown = JSON.parse(plainText(context, handle, 6 * most + 2))
+  function text(handle: QuickJSHandle | undefined, max: number): string {
+    const value: unknown = JSON.parse(plainText(context, handle, 6 * max + 2))
     if (typeof value !== 'string') throw new TypeError('a string is due')
-    if (value.length > most) throw new RangeError(`at most ${most} characters are allowed`)
+    if (value.length > max) throw new RangeError(`at most ${max} characters are allowed`)
     return value
   }
 
@@ -107,12 +107,12 @@ export function answerer(context: QuickJSContext, hmac: Hmac, madeNow: () => Mad
   }
 }
 
-/** Reads a string no longer than `most`. */
-export function plainText(context: QuickJSContext, handle: QuickJSHandle | undefined, most: number): string {
+/** Reads a string no longer than `max`. */
+export function plainText(context: QuickJSContext, handle: QuickJSHandle | undefined, max: number): string {
   if (handle === undefined || context.typeof(handle) !== 'string') throw new TypeError('a string is due')
   // The length of a string itself: nothing inside can redefine it.
   const length = context.getProp(handle, 'length').consume((value) => context.getNumber(value))
-  if (!(length <= most)) throw new RangeError(`at most ${most} characters are allowed`)
+  if (!(length <= max)) throw new RangeError(`at most ${max} characters are allowed`)
   return context.getString(handle)
 }
 

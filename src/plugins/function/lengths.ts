@@ -8,7 +8,7 @@ export const lengthBounds = `(function () {
   'use strict'
   const { apply, ownKeys, getOwnPropertyDescriptor, defineProperty, getPrototypeOf } = Reflect
   const { isArray } = Array, TooLong = RangeError, Wrong = TypeError, Text = String
-  const mostItems = 1000000, mostSteps = 100000000, mostNormalized = 10000
+  const maxItems = 1000000, maxSteps = 100000000, maxNormalized = 10000
   const typed = getPrototypeOf(Uint8Array.prototype)
   const typedLength = getOwnPropertyDescriptor(typed, 'length').get
 
@@ -20,7 +20,7 @@ export const lengthBounds = `(function () {
       if (length === undefined) continue
       if (length.get === typedLength) return
       if (!('value' in length) || isThing(length.value)) throw new Wrong('the length must be a number')
-      if (length.value > mostItems) throw new TooLong('at most ' + mostItems + ' items are allowed here')
+      if (length.value > maxItems) throw new TooLong('at most ' + maxItems + ' items are allowed here')
       return
     }
   }
@@ -75,7 +75,7 @@ export const lengthBounds = `(function () {
   }).flatMap)
   for (const name of ['sort', 'toSorted'])
     check(typed, name, (self) => {
-      if (apply(typedLength, self, []) > mostItems) throw new TooLong('at most ' + mostItems + ' items are allowed here')
+      if (apply(typedLength, self, []) > maxItems) throw new TooLong('at most ' + maxItems + ' items are allowed here')
     })
   check(JSON, 'stringify', (self, values) => bounded(values[1]))
   check(String, 'raw', (self, values) => isThing(values[0]) && bounded(values[0].raw))
@@ -105,7 +105,7 @@ export const lengthBounds = `(function () {
           }
           values[0] = Text(values[0])
         }
-        if (typeof values[0] === 'string' && values[0].length * self.length > mostSteps)
+        if (typeof values[0] === 'string' && values[0].length * self.length > maxSteps)
           throw new TooLong('the texts are too long to search')
         return apply(before, self, values)
       },
@@ -115,8 +115,8 @@ export const lengthBounds = `(function () {
     change(String.prototype, name, (before) => ({
       method(...values) {
         const self = own(this), other = name === 'localeCompare' ? Text(values[0]) : ''
-        if (self.length > mostNormalized || other.length > mostNormalized)
-          throw new TooLong('at most ' + mostNormalized + ' characters are allowed here')
+        if (self.length > maxNormalized || other.length > maxNormalized)
+          throw new TooLong('at most ' + maxNormalized + ' characters are allowed here')
         if (name === 'localeCompare') values[0] = other
         return apply(before, self, values)
       },

@@ -15,7 +15,7 @@ export const prelude = `(function (host) {
   const toNumber = Number, lower = Text.prototype.toLowerCase, slice = Text.prototype.slice
   const bufferOf = getOwnPropertyDescriptor(getPrototypeOf(Bytes.prototype), 'buffer').get
   const sizeOf = getOwnPropertyDescriptor(Buffer.prototype, 'byteLength').get
-  const mostBytes = 1024 * 1024
+  const maxBytes = 1024 * 1024
 
   let subject, given, changed, body
   let s0, s1, s2, s3
@@ -30,7 +30,7 @@ export const prelude = `(function (host) {
   Math.random = { random() { return (chance() * 0x200000 + (chance() >>> 11)) / 0x20000000000000 } }.random
 
   const bounded = (buffer) => {
-    if (apply(sizeOf, buffer, []) > mostBytes) throw new Wrong('at most 1 MiB of bytes are allowed')
+    if (apply(sizeOf, buffer, []) > maxBytes) throw new Wrong('at most 1 MiB of bytes are allowed')
     return buffer
   }
   const plain = (value) => {
@@ -39,7 +39,7 @@ export const prelude = `(function (host) {
     if (value instanceof Bytes) return bounded(apply(bufferOf, new Bytes(value), []))
     if (!isArray(value)) throw new Wrong('a string or bytes are due')
     const size = value.length
-    if (!(size <= mostBytes)) throw new Wrong('at most 1 MiB of bytes are allowed')
+    if (!(size <= maxBytes)) throw new Wrong('at most 1 MiB of bytes are allowed')
     const buffer = new Buffer(size), bytes = new Bytes(buffer)
     for (let at = 0; at < size; at++) {
       const byte = value[at]

@@ -18,7 +18,7 @@ interface Described {
   readonly text: string
 }
 
-const mostOfError = 4000
+const maxErrorLength = 4000
 
 /** Reads the properties of an error one by one, none longer than needed: the whole might fill the memory out here. */
 export function described(context: QuickJSContext, thrown: QuickJSHandle): Described {
@@ -49,7 +49,7 @@ export function described(context: QuickJSContext, thrown: QuickJSHandle): Descr
 function textOf(context: QuickJSContext, handle: QuickJSHandle): string | null {
   if (context.typeof(handle) !== 'string') return null
   try {
-    return plainText(context, handle, mostOfError)
+    return plainText(context, handle, maxErrorLength)
   } catch {
     return 'a long text'
   }

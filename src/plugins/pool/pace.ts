@@ -1,4 +1,4 @@
-const mostAtOnce = 16
+const maxAtOnce = 16
 /** What runs that go together may take of a process, so that others wait no longer for it. */
 const togetherMs = 2
 
@@ -15,7 +15,7 @@ export function makePace() {
     /** One while nothing is known of the script. */
     runsAtOnce(script: object): number {
       const paceMs = paces.get(script)
-      return paceMs === undefined ? 1 : Math.max(1, Math.min(mostAtOnce, Math.floor(togetherMs / paceMs)))
+      return paceMs === undefined ? 1 : Math.max(1, Math.min(maxAtOnce, Math.floor(togetherMs / paceMs)))
     },
   }
 }

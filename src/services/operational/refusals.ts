@@ -3,7 +3,7 @@ import { minuteMs } from '../../core/periods.ts'
 const windowMs = 5 * minuteMs
 /** Fewer requests in a window say nothing. */
 const fewestRequests = 10
-const mostSources = 10_000
+const maxSources = 10_000
 
 export interface Window {
   readonly workspaceId: string
@@ -30,7 +30,7 @@ export class Refusals {
     let open = this.#open.get(sourceId)
     if (open !== undefined && now >= open.to) open = this.#close(open)
     if (open === undefined) {
-      if (this.#open.size >= mostSources) return
+      if (this.#open.size >= maxSources) return
       open = { workspaceId, sourceId, from: now, to: now + windowMs, requests: 0, refused: 0, wasRefusing: false }
     }
     this.#open.set(sourceId, open)

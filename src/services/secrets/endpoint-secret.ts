@@ -13,7 +13,7 @@ import { idPattern } from '../../schema/shared.ts'
 import { completeConfig } from '../plugins.ts'
 import type { EndpointService } from '../../surface/endpoints.ts'
 
-const mostAlive = 5
+const maxAlive = 5
 
 /** How a kind of signature plugin holds its secrets. */
 interface Holder {
@@ -68,8 +68,8 @@ export function endpointSecretService(ctx: Context): Pick<EndpointService, 'secr
         const after = holder.overlaps
           ? rotated(before, secret, now, overlap_seconds * 1000)
           : [{ secret, expires_at: null }]
-        if (after.length > mostAlive) {
-          throw invalid({ overlap_seconds: `at most ${mostAlive} secrets may be alive: wait, or pass 0` })
+        if (after.length > maxAlive) {
+          throw invalid({ overlap_seconds: `at most ${maxAlive} secrets may be alive: wait, or pass 0` })
         }
         const config = await checkedConfig(ctx, readable, holder.configOf(after), workspaceId)
         const plugin = { ...readable, config, updated_at: now }

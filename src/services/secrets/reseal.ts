@@ -12,7 +12,7 @@ import { UnopenedError } from './unopened-error.ts'
 
 /** Each step is a write of this many rows at most, and raises the workspace's revision once. */
 const rowsOfStep = 100
-const mostProblems = 100
+const maxProblems = 100
 
 /** Counts what is sealed with which key, and seals everything with the key that seals now. */
 export function resealService(ctx: Context): SecretsService {
@@ -48,7 +48,7 @@ export function resealService(ctx: Context): SecretsService {
         const done = await resealWorkspace(ctx, id, vault.keyId, onStep, signal)
         report.left += done.left
         for (const problem of done.problems)
-          if (problems.size < mostProblems) problems.add(`workspace ${id}: ${problem}`)
+          if (problems.size < maxProblems) problems.add(`workspace ${id}: ${problem}`)
       }
       return { ...report, problems: [...problems] }
     },

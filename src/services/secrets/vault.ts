@@ -13,7 +13,7 @@ import { UnopenedError } from './unopened-error.ts'
 
 /** What a provider's call may take. */
 const providerMs = 5000
-const mostDataKeys = 10_000
+const maxDataKeys = 10_000
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 export function missingKey(keyId: string): UnopenedError {
@@ -111,7 +111,7 @@ function dataKeyName(workspaceId: string, keyId: string, wrapped: Uint8Array): s
 
 /** Answers by key, bounded. Who asks at once shares a question; a failure is not kept. */
 function sharedAnswers<Answer extends object>(): (key: string, ask: () => Promise<Answer>) => Promise<Answer> {
-  const answers = new LRUCache<string, Promise<Answer>>({ max: mostDataKeys })
+  const answers = new LRUCache<string, Promise<Answer>>({ max: maxDataKeys })
   return (key, ask) => {
     const there = answers.get(key)
     if (there !== undefined) return there

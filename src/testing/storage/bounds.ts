@@ -6,7 +6,7 @@ import { endpoint, made, plugin, revisionOf, source } from './rows.ts'
 
 const wide: Bounds = { endpoints: 100, sources: 100, plugins: 100, patterns: 100 }
 const nothing = { put: [], remove: [] }
-const full = (of: keyof Bounds, most: number) => ({ kind: 'full', of, most })
+const full = (of: keyof Bounds, max: number) => ({ kind: 'full', of, max })
 
 function plan(more: Partial<Omit<ConfigPlan, 'workspaceId'>>): ConfigPlan {
   return { workspaceId: 'w', endpoints: nothing, sources: nothing, plugins: nothing, ...more }

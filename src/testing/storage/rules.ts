@@ -25,7 +25,7 @@ const foreignKey = (references: string, key: Readonly<Record<string, string>>) =
   key,
   references,
 })
-const full = (of: keyof Bounds, most: number) => ({ kind: 'full', of, most })
+const full = (of: keyof Bounds, max: number) => ({ kind: 'full', of, max })
 
 const unbounded: Bounds = { endpoints: 1000, sources: 1000, plugins: 1000, patterns: 1000 }
 

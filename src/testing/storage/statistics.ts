@@ -2,7 +2,7 @@ import type { Settlement } from '../../contracts/storage/attempts.ts'
 import type { Grouping, StatisticsQuery, StatisticsRow } from '../../contracts/storage/statistics.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { addCounts, countNames, noCounts, volumeOf } from '../../core/counts.ts'
-import { mostTypes } from '../../core/counted-types.ts'
+import { maxTypes } from '../../core/counted-types.ts'
 import { dayMs, hourMs, minuteMs } from '../../core/periods.ts'
 import { equal, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
@@ -134,13 +134,13 @@ export const statisticsCases: Contract<Storage> = [
   }),
 
   promise('a workspace counts a thousand types by name, and the rest together', async (storage) => {
-    const types = Array.from({ length: mostTypes + 5 }, (_, i) => `type ${i}`)
+    const types = Array.from({ length: maxTypes + 5 }, (_, i) => `type ${i}`)
     await settled(
       storage,
       types.map((event_type) => ({ counted: { event_type, told: false } })),
     )
     const found = await storage.statistics.groups(query, 'event_type', 2000)
-    equal([found.length, found[0]], [mostTypes + 1, '*'], 'groups')
+    equal([found.length, found[0]], [maxTypes + 1, '*'], 'groups')
     equal(await sums(storage, { event_type: '*' }), [[0, { succeeded: 5, within_16: 5, unanswered: 5 }]], 'the rest')
   }),
 

@@ -57,9 +57,9 @@ export const timelineCases: Contract<Storage> = [
     equal(await tries(), ['t', 'u'], 'attempts')
     equal(await tries('other'), ['u'], 'of an endpoint')
     equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
-    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', most: 1 })
+    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', max: 1 })
     ok(few === null || ids(few.map((id) => ({ id }))).join() === 'own0', 'the few events of an endpoint')
-    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', most: 1 }), null, 'more than the most')
+    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', max: 1 }), null, 'more than the most')
   }),
 
   promise('events that an endpoint never got are found in steps, and added to it once', async (storage) => {

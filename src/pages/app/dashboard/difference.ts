@@ -5,13 +5,13 @@ export interface Line {
 }
 
 /** Beyond this many pairs of lines the table below would be too large: all lines count as replaced. */
-const mostPairs = 4_000_000
+const maxPairs = 4_000_000
 
 /** The lines by which two texts differ, in order: a longest common subsequence stays. */
 export function difference(before: string, after: string): readonly Line[] {
   const a = before.trimEnd().split('\n')
   const b = after.trimEnd().split('\n')
-  if (a.length * b.length > mostPairs) {
+  if (a.length * b.length > maxPairs) {
     return [
       ...a.map((text) => ({ kind: 'remove' as const, text })),
       ...b.map((text) => ({ kind: 'add' as const, text })),

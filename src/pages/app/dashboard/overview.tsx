@@ -182,7 +182,7 @@ function WorkspaceName({ id }: { readonly id: string }) {
   return <Link to={`/w/${segment(id)}`}>{data?.name ?? id}</Link>
 }
 
-const mostGroups = 10
+const maxGroups = 10
 
 function Groups({
   title,
@@ -206,7 +206,7 @@ function Groups({
     <Panel title={title}>
       <Shown of={loaded} rows={4}>
         {({ groups = [] }) => {
-          const rows = groups.slice(0, mostGroups).map(({ group, data }) => ({ group, buckets: data, ...sums(data) }))
+          const rows = groups.slice(0, maxGroups).map(({ group, data }) => ({ group, buckets: data, ...sums(data) }))
           if (rows.length === 0) return <p class="dim">{t('overview.nothing')}</p>
           return (
             <Table

@@ -5,14 +5,14 @@ import { Copy } from './copy.tsx'
 import { bytes } from './figures.tsx'
 
 /** Longer texts make the page slow. They are cut, and copied whole. */
-const mostShown = 200_000
+const maxShown = 200_000
 
 /** A text as it was recorded, shown as text alone; JSON formatted where the reader likes. */
 export function Code({ text, label }: { readonly text: string; readonly label: string }) {
   const pretty = formatted(text)
   const [raw, setRaw] = useState(false)
   const whole = raw || pretty === null ? text : pretty
-  const shown = whole.length > mostShown ? whole.slice(0, mostShown) : whole
+  const shown = whole.length > maxShown ? whole.slice(0, maxShown) : whole
   return (
     <div class="code">
       <div class="code-bar">
@@ -27,7 +27,7 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
       <pre tabIndex={0} aria-label={label}>
         {shown === '' ? <span class="dim">{t('code.empty')}</span> : shown}
       </pre>
-      {shown.length < whole.length && <p class="dim">{t('code.cut', { size: bytes(mostShown) })}</p>}
+      {shown.length < whole.length && <p class="dim">{t('code.cut', { size: bytes(maxShown) })}</p>}
     </div>
   )
 }
@@ -38,7 +38,7 @@ export function Code({ text, label }: { readonly text: string; readonly label: s
  */
 function formatted(text: string): string | null {
   const start = text.trimStart().charAt(0)
-  if ((start !== '{' && start !== '[') || text.length > mostShown) return null
+  if ((start !== '{' && start !== '[') || text.length > maxShown) return null
   try {
     JSON.parse(text)
   } catch {

@@ -24,15 +24,15 @@ export function State({ of }: { readonly of: Pick<Endpoint, 'enabled' | 'paused'
   return of.paused ? <Badge tone="warn">{t('state.paused')}</Badge> : <Badge tone="good">{t('state.on')}</Badge>
 }
 
-const mostPatterns = 2
+const maxPatterns = 2
 
 export function Patterns({ of }: { readonly of: readonly string[] }) {
   if (of.length === 0) return <span class="dim">{t('endpoint.events.nothing')}</span>
   if (of.includes('*')) return <>{t('endpoint.events.all')}</>
-  const more = of.length - mostPatterns
+  const more = of.length - maxPatterns
   return (
     <span title={of.join('\n')}>
-      {of.slice(0, mostPatterns).join(', ')}
+      {of.slice(0, maxPatterns).join(', ')}
       {more > 0 && <span class="dim"> +{more}</span>}
     </span>
   )
