@@ -1,9 +1,12 @@
 // From nothing to webhooks that arrive: `npm run demo`. Everything is in memory and on loopback.
+// `npm run demo -- --open` goes on, and serves a dashboard over what happened.
+import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
 import { serve } from '@hono/node-server'
 import { createPosthorn } from 'posthorn'
+import { dashboard } from 'posthorn/dashboard'
 
 // A receiver that fails once, as receivers do.
 const received: { event: string; try: string; body: string; answered: number }[] = []
@@ -18,11 +21,12 @@ const receiver = createServer((request, response) => {
     response.writeHead(answered).end()
   })
 })
-await new Promise<void>((resolve) => receiver.listen(0, '127.0.0.1', resolve))
+receiver.listen(0, '127.0.0.1')
+await once(receiver, 'listening')
 const receiverUrl = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/hooks`
 
 // The service. Loopback may not be sent to by default, so the demo allows it.
-const posthorn = createPosthorn({ deliver: { allow: ['@loopback'] } })
+const posthorn = createPosthorn({ deliver: { allow: ['@loopback'] }, admin: { allowedHosts: ['127.0.0.1'] } })
 await posthorn.config.sync('default', {
   endpoints: [
     { name: 'shop', request: { url: receiverUrl }, events: ['order.*'], retry: { config: { attempts: [0, 1] } } },
@@ -39,7 +43,7 @@ await posthorn.start()
 
 // Requests become events.
 const gateway = serve({ fetch: posthorn.gateway.fetch, hostname: '127.0.0.1', port: 0 })
-if (!gateway.listening) await new Promise((resolve) => gateway.once('listening', resolve))
+if (!gateway.listening) await once(gateway, 'listening')
 const gatewayUrl = `http://127.0.0.1:${(gateway.address() as AddressInfo).port}/orders`
 for (const [event_type, data] of Object.entries({
   'order.created': '{"order":1,"total":12345678901234567890}',
@@ -71,6 +75,15 @@ console.table(
 console.log('requests the receiver saw')
 console.table(received)
 
+if (process.argv.includes('--open')) {
+  // Whoever reaches this port is let in: it is on loopback, and ends with the demo.
+  const page = dashboard(posthorn, { basePath: '/dashboard', authorize: () => true })
+  const server = serve({ fetch: page.fetch, hostname: '127.0.0.1', port: 0 })
+  if (!server.listening) await once(server, 'listening')
+  console.log(`dashboard: http://127.0.0.1:${(server.address() as AddressInfo).port}/dashboard (Ctrl-C ends it)`)
+  await Promise.race([once(process, 'SIGINT'), once(process, 'SIGTERM')])
+  server.close()
+}
 await posthorn.stop()
 gateway.close()
 receiver.close()

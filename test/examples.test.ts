@@ -75,6 +75,16 @@ test('the quickstart shows three events and four attempts, one of them in vain',
   expect(output).toContain('{"order":1,"total":12345678901234567890}')
 })
 
+test('the quickstart goes on with a dashboard over its data where that is asked for', slow, async () => {
+  const demo = kept(program(process.execPath, ['.build/examples/quickstart.js', '--open']))
+  const url = (await demo.says(/^dashboard: /)).split(' ')[1]!
+  const page = await fetch(url)
+  expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+  const { data } = (await (await fetch(`${url}/api/workspaces/default/attempts`)).json()) as { data: unknown[] }
+  expect(data).toHaveLength(4)
+  expect(await demo.stop()).toBe(0)
+})
+
 test('npm start passes on the signal with which a supervisor ends it', slow, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'posthorn-npm-'))
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }))
