@@ -104,8 +104,8 @@ export const explainedLimit = queryParameter(
 
 export const explainedAfter = queryParameter(
   'after',
-  { type: 'string', minLength: 1 },
-  'Only endpoints with ids beyond this one: the last `endpoint_id` of the page before.',
+  { type: 'string' },
+  'Only endpoints with ids beyond this one: the last `endpoint_id` of the page before. Empty: all.',
 )
 
 export const retriedEndpoint = {

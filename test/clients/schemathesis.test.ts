@@ -13,7 +13,7 @@ const meant = [
   // An event of a batch that is refused refuses no other: its error stands at its place, and the answer is 200.
   /^- ST201 [^]*^\s*`\[[^\n]*"error":\{"status":400/m,
   // `replay` can be the id of an event and `ensure` that of a workspace, so their methods stand in Allow beside POST.
-  /^- ST205 [^]*`Allow: GET, HEAD, POST`[^]*\/events\/replay/m,
+  /^- ST205 [^]*`Allow: GET, HEAD, POST, DELETE`[^]*\/events\/(replay|batch|erase)/m,
   /^- ST205 [^]*`Allow: GET, HEAD, POST, PUT, PATCH, DELETE`[^]*\/workspaces\/ensure/m,
 ]
 
