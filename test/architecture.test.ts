@@ -39,6 +39,8 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     // The two pages alone, built.
     'src/pages/app/dashboard/main.tsx?page',
     'src/pages/app/portal/main.tsx?page',
+    // The keys of the texts, which the option `texts` gives others for.
+    'src/pages/app/english/index.ts',
     'src/http',
     'src/inside.ts',
     'src/client.ts',
@@ -250,9 +252,7 @@ describe('short enough to read', () => {
   })
 
   test('half of all files are shorter than 90 lines, and none is longer than 350', () => {
-    // A list of texts is as long as what the pages say.
-    const counted = files.filter(({ name }) => name !== 'src/pages/app/english.ts')
-    const lengths = counted.map(({ text }) => text.trimEnd().split('\n').length).toSorted((a, b) => a - b)
+    const lengths = files.map(({ text }) => text.trimEnd().split('\n').length).toSorted((a, b) => a - b)
     expect(lengths[Math.floor(lengths.length / 2)]).toBeLessThan(90)
     expect(lengths.at(-1)).toBeLessThanOrEqual(350)
   })

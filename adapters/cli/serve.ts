@@ -24,7 +24,6 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
   const engine = await openEngine(settings, code)
   if (settings.migrate) await engine.database?.migrate()
   const posthorn = await makePosthorn(settings, code, engine, logger)
-  const { role } = settings
   const faces: Record<string, Face> = {}
   const stop = async (): Promise<void> => {
     await within(
@@ -36,7 +35,7 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
   try {
     await engine.options.storage?.verify?.()
     // A process that follows one that was killed answers before its worker has begun.
-    const starting = role === 'api' ? null : posthorn.start()
+    const starting = settings.role === 'api' ? null : posthorn.start()
     const outcomes = await Promise.allSettled([starting, openFaces(posthorn, settings, code, faces)])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
   } catch (error) {

@@ -58,6 +58,6 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
 /** The most jobs that a workspace may get while it is alone. */
 function maxOf({ limit, free, used }: Round, workspace: string): number {
   const slots = used.get(workspace) ?? 0
-  const most = Math.floor((shareFactor * (free + 1) - slots) / (shareFactor + 1))
-  return Math.min(limit, Math.max(slots === 0 ? 1 : 0, most))
+  const max = Math.floor((shareFactor * (free + 1) - slots) / (shareFactor + 1))
+  return Math.min(limit, Math.max(slots === 0 ? 1 : 0, max))
 }

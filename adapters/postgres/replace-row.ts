@@ -16,10 +16,10 @@ export function judgedInside(
   { kind, row, from }: { readonly kind: Kind; readonly row: Rows[Kind]; readonly from: number },
 ): Judged {
   const grown = 'events' in row ? sql`${row.events.length}::bigint - k.patterns` : raw('0::bigint')
-  const most = plan.bounds?.patterns ?? Number.MAX_SAFE_INTEGER
+  const max = plan.bounds?.patterns ?? Number.MAX_SAFE_INTEGER
   const conditions = [
     sql`w.id = ${plan.workspaceId}::text and k.id = ${row.id}::text and k.revision = ${from}::bigint`,
-    sql`(${grown} <= 0 or w.pattern_count + ${grown} <= ${most}::bigint)`,
+    sql`(${grown} <= 0 or w.pattern_count + ${grown} <= ${max}::bigint)`,
     ...keysOf(plan.workspaceId, kind, row).map((key) => isFree(t, kind, row.id, key)),
     ...('endpoint_id' in row ? [isThere(t.endpoints, row.endpoint_id), isThere(t.sources, row.source_id)] : []),
   ]

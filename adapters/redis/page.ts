@@ -121,10 +121,10 @@ export function listing<Row>(
     readonly parse: (id: string, fields: readonly string[]) => Row | null
   },
 ): Listing<Row> {
-  const most = where.length === 0 ? entriesPerScript : walkedPerScript
+  const max = where.length === 0 ? entriesPerScript : walkedPerScript
   /** Parts of the index with the rows of each that meet the conditions: their number and, where asked for, their fields. */
   async function* parts(from: string | null, upwards: boolean, first: number, skip: number, asked: readonly string[]) {
-    let count = Math.min(first, most)
+    let count = Math.min(first, max)
     let skipped = skip
     const begin = upwards ? within.from : within.to
     const isBeyond = (a: string, b: string): boolean => (upwards ? a > b : a < b)
@@ -139,7 +139,7 @@ export function listing<Row>(
       if (Number(walked) < count || (end !== null && isBeyond(last!, end))) return
       after = last!
       skipped = 0
-      count = Math.min(count * 2, most)
+      count = Math.min(count * 2, max)
     }
   }
 
@@ -148,7 +148,7 @@ export function listing<Row>(
       if (!exact) return null
       if (where.length === 0) return Number(await connection.send('ZCARD', [`${tag}:${index}`], true))
       let size = 0
-      for await (const { found } of parts(null, true, most, 0, [])) size += found
+      for await (const { found } of parts(null, true, max, 0, [])) size += found
       return size
     },
     async *walk(from, upwards, first, skip) {

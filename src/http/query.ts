@@ -79,8 +79,8 @@ function gathered(parts: readonly (readonly [key: string, read: Read | null])[])
 function readMoment(search: URLSearchParams, name: string): Read | null {
   const read = readOne(search, name, 'integer')
   if (read === null || 'reasons' in read) return read
-  const most = Number.MAX_SAFE_INTEGER
-  return { value: Math.max(-most, Math.min(most, Number(read.value))) }
+  const max = Number.MAX_SAFE_INTEGER
+  return { value: Math.max(-max, Math.min(max, Number(read.value))) }
 }
 
 /** Only where `emptyCounts` an empty value is one to look for. */

@@ -17,6 +17,7 @@ import page from './app/dashboard/main.tsx?page'
 import { answered } from './answered.ts'
 import { checkedBase, pathBehind } from './mount.ts'
 import { shell } from './shell.ts'
+import type { Texts } from './app/english/index.ts'
 
 export type { Authorize, Verdict } from '../options.ts'
 export type { Handler } from '../surface/handler.ts'
@@ -30,8 +31,8 @@ export interface DashboardOptions {
    * names. Default: `admin.authorize` of the instance.
    */
   readonly authorize?: Authorize
-  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/english.ts`. Default: none. */
-  readonly texts?: Readonly<Record<string, string>>
+  /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
+  readonly texts?: Texts
 }
 
 /**

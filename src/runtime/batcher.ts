@@ -10,7 +10,7 @@ const maxEntries = 500
 const maxBytes = 4 * 1024 * 1024
 const maxInFlight = 2
 /** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
-const minBeside = 32
+const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
 const longestWaitMs = 5
 const deadlineMs = 10_000
@@ -142,7 +142,7 @@ class Batches<Entry, Answer> {
 
   #isWorthAnother(): boolean {
     if (this.#inFlight >= maxInFlight) return false
-    return this.#urgent >= minBeside || this.#shares.bytes >= minBytesBeside
+    return this.#urgent >= minEntriesBeside || this.#shares.bytes >= minBytesBeside
   }
 
   /** A flush that waits for a lock, or for a slow engine, keeps nobody else waiting for long. */

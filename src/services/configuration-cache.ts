@@ -136,11 +136,10 @@ function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | 
         revision,
       }),
     ),
-    interests: kept(
-      configuration.endpoints.filter(({ row }) => row.enabled),
-      known?.interests,
-      ({ row, revision }) => ({ interests: interestsOf(row.events), revision }),
-    ),
+    interests: kept(configuration.endpoints, known?.interests, ({ row, revision }) => ({
+      interests: interestsOf(row.events),
+      revision,
+    })),
   }
 }
 
@@ -202,7 +201,7 @@ function compile(registry: PluginRegistry, configuration: Configuration, rows: R
     sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
     match: matcher(
       [...endpoints.values()].filter(({ enabled }) => enabled),
-      ({ id }) => rows.interests.get(id)!.interests, // of each that is enabled
+      ({ id }) => rows.interests.get(id)!.interests, // there are some for each endpoint
     ),
     opened(endpoint) {
       const sealed = rows.endpoints.get(endpoint.id)

@@ -108,7 +108,7 @@ function withWarnings(report: SyncReport, warnings: readonly string[]): SyncRepo
 /** Refuses lists that are too long before anything in them is looked at. */
 function refuseTooMany(document: unknown, bounds: Bounds): void {
   if (!isPlainObject(document)) return
-  const rule = (most: number) => `maximum number of items is ${most}`
+  const rule = (max: number) => `maximum number of items is ${max}`
   let plugins = 0
   for (const kind of ['endpoints', 'sources'] as const) {
     const entries: unknown = document[kind]

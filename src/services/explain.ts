@@ -27,14 +27,14 @@ interface Tries {
 export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
   return {
     async explain(workspaceId, id, { limit, after } = {}) {
-      const most = limit === undefined ? Infinity : readLimit(limit)
+      const max = limit === undefined ? Infinity : readLimit(limit)
       const event = idPattern.test(id) ? await ctx.storage.events.get(workspaceId, id) : null
       if (event === null) throw notFound()
       const configuration = await ctx.configuration.fresh(workspaceId)
       const asked = [...(configuration?.endpoints.values() ?? [])]
         .filter((endpoint) => after === undefined || endpoint.id > after)
         .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        .slice(0, most)
+        .slice(0, max)
       const tries = await triesOf(ctx, workspaceId, id, new Set(asked.map((endpoint) => endpoint.id)))
       const now = ctx.clock.now()
       const answer: Explanation[] = []
@@ -107,10 +107,10 @@ function addTry(tries: Map<string, Tries>, attempt: StoredAttempt): void {
 
 /** Over HTTP the limit is text. */
 function readLimit(limit: number | string): number {
-  const most = typeof limit === 'string' && /^\d+$/.test(limit) ? Number(limit) : limit
-  const reasons = parameterProblems('limit', listParameters.attempts.limit, most)
+  const max = typeof limit === 'string' && /^\d+$/.test(limit) ? Number(limit) : limit
+  const reasons = parameterProblems('limit', listParameters.attempts.limit, max)
   if (reasons.length > 0) throw invalidParameters(reasons)
-  return Number(most)
+  return Number(max)
 }
 
 function unmatchedReason(endpoint: Endpoint, eventType: string): string {

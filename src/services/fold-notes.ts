@@ -3,12 +3,12 @@ import { dayMs, hourMs, startOf } from '../core/periods.ts'
 
 /** Hours are made days after this time. */
 export const hoursKeptMs = 90 * dayMs
-const minMinutesKeptMs = 6 * hourMs
+const minKeptMs = 6 * hourMs
 const sumsPerStep = 1000
 
 /** The circuit breaker reads minutes too. */
 export function minutesKeptMs({ settings: { breaker } }: Context): number {
-  return Math.max(minMinutesKeptMs, (breaker?.windowSeconds ?? 0) * 1000)
+  return Math.max(minKeptMs, (breaker?.windowSeconds ?? 0) * 1000)
 }
 
 /** Adds all notes that wait to the sums. */

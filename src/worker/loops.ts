@@ -63,11 +63,11 @@ async function deliveryLoop(run: Run): Promise<void> {
     run,
     'jobs could not be claimed',
     async () => {
-      const most = parts.deliveries.mayClaim()
-      const claimed = most > 0 ? await parts.deliveries.claim({ paced: true }) : 0
+      const max = parts.deliveries.mayClaim()
+      const claimed = max > 0 ? await parts.deliveries.claim({ paced: true }) : 0
       if (claimed > 0) idleMs = firstIdleMs
-      if (most > 0 && claimed >= most) return // there may be more
-      const asks = most > 0 && !wakeups.jobs.isRemembered()
+      if (max > 0 && claimed >= max) return // there may be more
+      const asks = max > 0 && !wakeups.jobs.isRemembered()
       const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : maxMs
       const cause = await wakeups.jobs.wait(ms, signal)
       idleMs = cause === null ? Math.min(idleMs * 2, maxMs) : firstIdleMs

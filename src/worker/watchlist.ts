@@ -6,9 +6,9 @@ export class Watchlist {
   readonly #byGroup = new Map<string, Watched>()
   readonly #kinds: Readonly<Record<Kind, WatchedKind>>
 
-  /** @param most the slots that the endpoints of each kind may use together. */
-  constructor(most: Readonly<Record<Kind, number>>) {
-    this.#kinds = { slow: new WatchedKind(most.slow), new: new WatchedKind(most.new) }
+  /** @param max the slots that the endpoints of each kind may use together. */
+  constructor(max: Readonly<Record<Kind, number>>) {
+    this.#kinds = { slow: new WatchedKind(max.slow), new: new WatchedKind(max.new) }
   }
 
   get(group: string): Watched | undefined {
@@ -69,9 +69,9 @@ export class Watchlist {
    * Chooses endpoints to be tried: up to `most` with a waiting job, in turns by workspace; and up to `most` of which nobody
    * knows whether a job waits, or all of these when there are more free slots than endpoints with a waiting job.
    */
-  choose(kind: Kind, most: number): readonly string[] {
+  choose(kind: Kind, max: number): readonly string[] {
     const { waiting, others, count, tried, free } = this.#kinds[kind]
-    const left = Math.min(most, free)
+    const left = Math.min(max, free)
     if (left < 1) return []
     const chosen: string[] = []
     for (const { group, workspace } of this.#waitingInTurns(kind)) {

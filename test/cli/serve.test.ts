@@ -1,11 +1,13 @@
 import { writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
 
 import pg from 'pg'
 import { describe, expect, inject, test } from 'vitest'
 
 import { folder, posthorn, running, server, suiteDatabase } from '../support/cli.ts'
 import { hooks } from '../support/hooks.ts'
+import { freePort } from '../support/postgres.ts'
 
 const slow = { timeout: 90_000 }
 const ports = { PORT_ADMIN: '0', PORT_GATEWAY: '0', PORT_STATUS: '0' }
@@ -89,6 +91,25 @@ describe('settings', () => {
     const { code, err } = await posthorn(['serve'], { env: { ...ports, PORT_ADMIN: port } })
     expect([code, err]).toEqual([1, `posthorn: cannot listen on 127.0.0.1:${port} for admin: the port is in use\n`])
   })
+})
+
+test('requests are answered while the worker still begins', slow, async () => {
+  const cwd = folder()
+  const library = JSON.stringify(pathToFileURL(resolve('dist/index.js')).href)
+  writeFileSync(
+    join(cwd, 'posthorn.config.mjs'),
+    `import { definePlugin } from ${library}
+     import * as v from ${JSON.stringify(import.meta.resolve('valibot'))}
+     const slow = definePlugin({
+       name: 'slow', sides: ['outbound'], config: v.object({}),
+       load: () => new Promise(() => { setInterval(() => {}, 1000) }), prepare: () => ({}),
+     })
+     export default { pluginKinds: [slow] }`,
+  )
+  const port = await freePort()
+  running(['serve', '--config', 'posthorn.config.mjs'], { cwd, env: { ...ports, PORT_ADMIN: String(port) } })
+  const answer = async () => (await fetch(`http://127.0.0.1:${port}/workspaces`).catch(() => null))?.status
+  await expect.poll(answer, { timeout: 20_000 }).toBe(200)
 })
 
 test('the dashboard stands beside the administrative API, and the token is its password', slow, async () => {

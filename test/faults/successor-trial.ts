@@ -37,8 +37,9 @@ export async function succeeded(engines: string, env: Readonly<Record<string, st
   const begunBefore = [...receiver.attempts.keys()]
 
   const begun = Date.now()
-  let answersAfterMs = Infinity
-  const second = await startServer(env, (admin) => void firstAnswer(admin).then((at) => (answersAfterMs = at - begun)))
+  let answered = Promise.resolve(Infinity)
+  const second = await startServer(env, (admin) => (answered = firstAnswer(admin)))
+  const answersAfterMs = (await answered) - begun
   const { heldMs, held } = await begunAgain(second.admin, receiver, begunBefore, begun)
   await until('all is settled', patienceMs, async () => (await successful(second.admin)).length === ids.length)
   await second.stop()
@@ -52,15 +53,17 @@ export async function succeeded(engines: string, env: Readonly<Record<string, st
   }
 }
 
-/** When a process answered a request for what is stored for the first time. */
+/** When a process answered a request for what is stored for the first time; Infinity when it never did. */
 async function firstAnswer(admin: string): Promise<number> {
   const answers = () =>
     fetch(`${admin}/events?limit=1`).then(
       ({ ok }) => ok,
       () => false,
     )
-  await until('it answers', patienceMs, answers)
-  return Date.now()
+  return await until('it answers', patienceMs, answers).then(
+    () => Date.now(),
+    () => Infinity,
+  )
 }
 
 /** When the last of those attempts was begun again that were not settled by the process before. */

@@ -12,7 +12,7 @@ export function makeRandom(seed: number) {
     below,
     pick: <Item>(items: readonly Item[]): Item => items[below(items.length)]!, // callers give no empty list
     /** A size up to `most`, each order of magnitude as likely as the others. */
-    size: (most: number) => Math.ceil(most ** next()),
+    size: (max: number) => Math.ceil(max ** next()),
   }
 }
 

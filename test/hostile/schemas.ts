@@ -153,7 +153,7 @@ const dimensions: Readonly<Record<string, (random: Random) => { schema: unknown;
     schema: { items: { format: random.pick(formats) } },
     data: many(
       random.size(500),
-      (i) => `${random.pick(texts)({ ...random, size: (most) => random.size(most / 500) })}${i}`,
+      (i) => `${random.pick(texts)({ ...random, size: (max) => random.size(max / 500) })}${i}`,
     ),
   }),
   'long texts': (random) => ({

@@ -44,8 +44,8 @@ describe('what a body can hold is bounded: a body at the bound is taken, one bey
   const long = (length: number) => headers({ ['h'.repeat(64)]: 'v'.repeat(length - 64) })
   const methods = (list: readonly string[]) => ({ config: { http: { methods: list } } })
   const five = ['GET', 'POST', 'PUT', 'DELETE', 'PATCH']
-  const items = (most: number) => `maximum number of items is ${most}`
-  const properties = (most: number) => `maximum number of properties is ${most}`
+  const items = (max: number) => `maximum number of items is ${max}`
+  const properties = (max: number) => `maximum number of properties is ${max}`
 
   test.each<[string, string, object, object, object]>([
     [
@@ -117,7 +117,7 @@ describe('what a body can hold is bounded: a body at the bound is taken, one bey
 
 describe('the rows of a workspace are bounded', () => {
   const limits = { endpoints: 2, sources: 2, plugins: 1 }
-  const message = (of: string, most: number) => `maximum number of ${of} of a workspace is ${most}`
+  const message = (of: string, max: number) => `maximum number of ${of} of a workspace is ${max}`
   const kinds = [
     ['endpoints', endpoint({})],
     ['sources', { config: {} }],

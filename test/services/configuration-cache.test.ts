@@ -31,7 +31,7 @@ function counted(kinds: readonly PluginKind[] = []) {
     parseSettings({}),
   )
   const cache = configurationCache({ storage: counting, plugins, platform: portablePlatform, log: quiet, secrets })
-  return { cache, loads: () => loads, posthorn: createTestPosthorn({ storage, plugins: kinds }) }
+  return { cache, storage: counting, loads: () => loads, posthorn: createTestPosthorn({ storage, plugins: kinds }) }
 }
 
 describe('the cache of configurations', () => {
@@ -42,6 +42,33 @@ describe('the cache of configurations', () => {
     expect(new Set(all).size).toBe(1)
     await cache.get('default')
     expect(loads()).toBe(1)
+  })
+
+  test('reads the entries of an endpoint once for each of its revisions', async () => {
+    const { cache, posthorn, storage } = counted()
+    for (const id of ['a', 'b']) {
+      await posthorn.endpoints.create('default', { id, request: { url: 'https://a.test/' }, events: ['x.*'] })
+    }
+    const reads: string[] = []
+    const { configuration } = storage
+    storage.configuration = async (workspaceId) => {
+      const found = (await configuration(workspaceId))!
+      const watched = ({ row, revision }: (typeof found.endpoints)[number]) => {
+        const events = new Proxy(row.events, {
+          get(target, key, receiver) {
+            if (key === Symbol.iterator) reads.push(row.id)
+            return Reflect.get(target, key, receiver) as unknown
+          },
+        })
+        return { row: { ...row, events }, revision }
+      }
+      return { ...found, endpoints: found.endpoints.map(watched) }
+    }
+    await cache.fresh('default')
+    await posthorn.endpoints.patch('default', 'b', { events: ['y.*'] })
+    const { match } = (await cache.fresh('default'))!
+    expect(reads).toEqual(['a', 'b', 'b'])
+    expect([match('x.1'), match('y.1')].map(([one]) => one?.id)).toEqual(['a', 'b'])
   })
 
   test('answers null for a workspace that is not there', async () => {

@@ -1,9 +1,9 @@
-import { english } from './english.ts'
+import { english, type TextKey } from './english/index.ts'
 import { settings } from './kit/settings.ts'
 
-export type TextKey = keyof typeof english
+export type { TextKey }
 
-const texts: Readonly<Record<string, string>> = { ...english, ...settings.texts }
+const texts: Readonly<Record<string, string | undefined>> = { ...english, ...settings.texts }
 
 /** The text of a key, filled in. */
 export function t(key: TextKey, values: Readonly<Record<string, string | number>> = {}): string {

@@ -1,5 +1,6 @@
 import { PosthornError } from '../../errors.ts'
 import { checkedBase } from '../mount.ts'
+import type { Texts } from '../app/english/index.ts'
 
 /** What customers may do beside looking. Default: all of it. */
 export interface PortalAllowances {
@@ -47,8 +48,8 @@ export interface PortalOptions {
   readonly limits?: { readonly endpoints?: number }
   /** Refuses `http:` URLs. Default: as `deliver.httpsOnly`. */
   readonly httpsOnly?: boolean
-  /** Texts of the page in place of the English ones, by the keys of `src/pages/app/english.ts`. Default: none. */
-  readonly texts?: Readonly<Record<string, string>>
+  /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
+  readonly texts?: Texts
 }
 
 /** Options that were checked, complete. */
@@ -61,7 +62,7 @@ export interface PortalSettings {
   readonly allow: PortalAllowances
   readonly maxEndpoints: number | null
   readonly httpsOnly: boolean
-  readonly texts: Readonly<Record<string, string>> | undefined
+  readonly texts: Texts | undefined
 }
 
 const everything: PortalAllowances = {

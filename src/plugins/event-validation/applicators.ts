@@ -102,7 +102,7 @@ function objects({ one, map, patterns }: Parts): readonly (Check | null)[] {
 function arrays({ draft, one, list, number }: Parts): readonly (Check | null)[] {
   const first = list('prefixItems') ?? []
   const [rest, contains, unevaluated] = [one('items'), one('contains'), one('unevaluatedItems')]
-  const [least, most] = [number('minContains', 1), number('maxContains', Infinity)]
+  const [min, max] = [number('minContains', 1), number('maxContains', Infinity)]
   return [
     first.length === 0 && rest === null
       ? null
@@ -120,7 +120,7 @@ function arrays({ draft, one, list, number }: Parts): readonly (Check | null)[] 
           count++
           if (draft === 2020) seen?.items.add(at)
         }
-        return (count >= least && count <= most) || refuse(work, 'the array does not contain what it must')
+        return (count >= min && count <= max) || refuse(work, 'the array does not contain what it must')
       }),
     unevaluated &&
       onArrays((items, work, seen) =>

@@ -80,10 +80,10 @@ function sizeOf(source: string): number {
   let size = 1
   let last = 0 // what a repetition would repeat
   const token = /\\[pP]\{[^}]*\}|\\u\{[^}]*\}|\\.|\[\^?(?:\\.|[^\]\\])*\]|\{(\d+)(,?)(\d*)\}|[\s\S]/gu
-  for (const [text, least, comma, most] of source.matchAll(token)) {
-    if (least !== undefined) {
-      const written = Number(comma === '' || most === '' ? least : most)
-      const times = Math.min(most === '' ? written + 1 : written, 1e6)
+  for (const [text, min, comma, max] of source.matchAll(token)) {
+    if (min !== undefined) {
+      const written = Number(comma === '' || max === '' ? min : max)
+      const times = Math.min(max === '' ? written + 1 : written, 1e6)
       size += last * Math.max(0, times - 1)
       last *= Math.max(1, times)
     } else if (text === '(') {

@@ -1,5 +1,5 @@
 /** A stack of the engine is longer than this many words of zeros, and nothing else is. */
-const minStack = wordsOf(1024 * 1024)
+const minStackWords = wordsOf(1024 * 1024)
 /** Variables that are still zero may stand at either edge of the stack. */
 const edge = wordsOf(64 * 1024)
 
@@ -16,7 +16,7 @@ export function takeSnapshot(memory: WebAssembly.Memory): Snapshot {
   const words = new Uint32Array(memory.buffer)
   const used = lastNonZero(words) + 1
   const stack = longestZeros(words, used)
-  const isStack = stack.to - stack.from > minStack
+  const isStack = stack.to - stack.from > minStackWords
   const parts = isStack
     ? [
         [0, stack.from + edge],

@@ -127,8 +127,8 @@ class Pool {
   #companionsOf({ script, job }: Waiting): readonly Waiting[] {
     const companions: Waiting[] = []
     if (job.together === undefined) return companions
-    const most = this.#pace.runsAtOnce(script)
-    while (companions.length + 1 < most) {
+    const max = this.#pace.runsAtOnce(script)
+    while (companions.length + 1 < max) {
       const next = this.#lines.next((waiting) => waiting.script === script && waiting.job.together !== undefined)
       if (next === undefined) break
       companions.push(next)

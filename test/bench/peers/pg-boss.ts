@@ -84,11 +84,11 @@ export const pgBoss: Contender = async ({ postgres, url, events, data }) => {
 }
 
 /** At most `most` calls at once, the others in line. */
-function limiter(most: number): <Answer>(call: () => Promise<Answer>) => Promise<Answer> {
+function limiter(max: number): <Answer>(call: () => Promise<Answer>) => Promise<Answer> {
   let running = 0
   const line: (() => void)[] = []
   return async (call) => {
-    if (running < most) running++
+    if (running < max) running++
     else await new Promise<void>((turn) => line.push(turn))
     try {
       return await call()

@@ -117,13 +117,13 @@ function stepOf({ data: [times] }: uPlot): number {
 export function Sparkline({ buckets }: { readonly buckets: readonly Bucket[] }) {
   const width = 120
   const tall = 24
-  const most = Math.max(1, ...buckets.map(({ succeeded, failed }) => succeeded + failed))
+  const max = Math.max(1, ...buckets.map(({ succeeded, failed }) => succeeded + failed))
   const step = width / Math.max(1, buckets.length)
   return (
     <svg class="spark" viewBox={`0 0 ${width} ${tall}`} width={width} height={tall} aria-hidden="true">
       {buckets.map(({ time, succeeded, failed }, i) => {
-        const good = (succeeded / most) * tall
-        const bad = (failed / most) * tall
+        const good = (succeeded / max) * tall
+        const bad = (failed / max) * tall
         return (
           <g key={time}>
             <rect class="spark-good" x={i * step} y={tall - good} width={step * 0.8} height={good} />
@@ -160,9 +160,9 @@ export function sums(buckets: readonly Bucket[]) {
   const succeeded = add((bucket) => bucket.succeeded)
   const failed = add((bucket) => bucket.failed)
   const worst = (of: (bucket: Bucket) => number | null) =>
-    buckets.reduce<number | null>((most, bucket) => {
+    buckets.reduce<number | null>((max, bucket) => {
       const value = of(bucket)
-      return value === null ? most : Math.max(most ?? 0, value)
+      return value === null ? max : Math.max(max ?? 0, value)
     }, null)
   return {
     succeeded,

@@ -1,8 +1,10 @@
+import type { Texts } from '../english/index.ts'
+
 /** What the server says to the page, in a `meta` element. */
 export interface Settings {
   readonly basePath: string
   readonly brand?: { readonly name?: string; readonly logo?: string; readonly accent?: string }
-  readonly texts?: Readonly<Record<string, string>>
+  readonly texts?: Texts
 }
 
 export const settings = JSON.parse(

@@ -1,0 +1,22 @@
+/** Texts of the configuration. */
+export const configuration = {
+  'config.title': 'Configuration',
+  'config.current': 'Current configuration',
+  'config.download': 'Download',
+  'config.format': 'Format',
+  'config.sync': 'Apply a document',
+  'config.sync.hint': 'JSON or YAML. Rows that the document does not name are deleted.',
+  'config.file': 'Choose a file',
+  'config.check': 'Check',
+  'config.nothing': 'The document changes nothing.',
+  'config.applied': 'The document was applied.',
+  'config.kind.endpoints': 'Endpoints',
+  'config.kind.sources': 'Sources',
+  'config.kind.plugins': 'Plugins',
+  'config.created': 'new',
+  'config.updated': 'changed',
+  'config.deleted': 'deleted',
+  'config.unchanged': 'unchanged',
+  'config.diff': 'Difference',
+  'config.document': 'Document',
+} as const

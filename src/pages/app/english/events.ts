@@ -1,0 +1,26 @@
+/** Texts of events. */
+export const events = {
+  'event.title': 'Event',
+  'event.none': 'No events yet',
+  'event.none.hint': 'Events that are published or received appear here.',
+  'event.noMatch': 'No event meets these filters',
+  'event.type': 'Type',
+  'event.id': 'Id',
+  'event.uniqueId': 'Unique id',
+  'event.time': 'Time',
+  'event.data': 'Data',
+  'event.deliveries': 'Deliveries',
+  'event.deliveries.none': 'No endpoint gets this event',
+  'event.explain': 'Who gets this event, and why',
+  'event.explain.matched': 'gets it',
+  'event.explain.unmatched': 'does not get it',
+  'event.open': 'Open by event id',
+  'event.send': 'Send an event',
+  'event.sent': 'The event was stored.',
+  'event.publish': 'Send event',
+  'event.example': 'Fill in the example',
+  'event.erase': 'Erase',
+  'event.erase.title': 'Erase this event',
+  'event.erase.text':
+    'The event, its deliveries and all that was recorded of them are removed. Open deliveries are not sent. This cannot be undone.',
+} as const
