@@ -38,7 +38,7 @@ export async function succeeded(engines: string, env: Readonly<Record<string, st
 
   const begun = Date.now()
   let answered = Promise.resolve(Infinity)
-  const second = await startServer(env, (admin) => (answered = firstAnswer(admin)))
+  const second = await startServer(env, (admin) => void (answered = firstAnswer(admin)))
   const answersAfterMs = (await answered) - begun
   const { heldMs, held } = await begunAgain(second.admin, receiver, begunBefore, begun)
   await until('all is settled', patienceMs, async () => (await successful(second.admin)).length === ids.length)
