@@ -1,22 +1,13 @@
 import { number } from '../sql/values.ts'
-import { type Database } from './database.ts'
-import { isRace } from './errors.ts'
+import type { Database } from './database.ts'
+import { pastRaces } from './races.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-
-const maxTries = 5
 
 /** Removes events with their attempts, and answers how many went. */
 export async function erase(db: Database, workspaceId: string, ids: readonly string[]): Promise<number> {
   if (ids.length === 0) return 0
-  for (let tries = 1; ; tries++) {
-    try {
-      const [row] = await db.run(erasing(db, workspaceId, ids))
-      return number(row!['erased']) // a count is one row
-    } catch (error) {
-      // An attempt was added to an event between the look at it and its lock. The next look sees that.
-      if (db.bound || tries === maxTries || !isRace(error)) throw error
-    }
-  }
+  const [row] = await pastRaces(db, () => db.run(erasing(db, workspaceId, ids)))
+  return number(row!['erased']) // a count is one row
 }
 
 /** Open attempts are locked before their events, as a settlement locks them. */

@@ -1,8 +1,8 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { isRace } from './errors.ts'
 import { servedForMs } from './asked.ts'
+import { pastRaces } from './races.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
@@ -22,11 +22,7 @@ export async function purge(
   const left = () => sql`${limit - removed}::int`
   const remove = async (statement: () => Sql): Promise<void> => {
     if (removed >= limit) return
-    const [row] = await run(statement(), unhurried).catch((error: unknown) => {
-      // An attempt was added to an event between the look at it and its lock. The second look sees that.
-      if (!isRace(error)) throw error
-      return run(statement(), unhurried)
-    })
+    const [row] = await pastRaces(db, () => run(statement(), unhurried))
     removed += number(row!['removed']) // a count is one row
   }
   // Subqueries stand where joins would do, as in queue.ts: the planner then reads by index. And `is not true` stands where

@@ -100,6 +100,35 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     expect(await subject.events.get('w', 'gone')).toBeNull()
   })
 
+  test('a purge goes on although attempts are added between its look and its lock several times', async () => {
+    await finished(['e1', 'e2', 'e3', 'gone'])
+    const { subject } = opened
+    await subject.purge({ eventsBefore: null, attemptsBefore: Number.MAX_SAFE_INTEGER, limit: 1000 })
+    const left = ['e1', 'e2', 'e3']
+    const kept: string[] = []
+    const slow: PostgresClient = {
+      async query(text, values) {
+        const isLook = text.includes('for update skip locked\n    ),\n    forgotten') && text.includes('created_at <')
+        const name = isLook ? left.shift() : undefined
+        if (name === undefined) return await pool.query<Row>(text, values)
+        const adding = subject.attempts.add('w', [attempt(`retry-${name}`, name)], enqueue)
+        const looking = pool.query<Row>(
+          text.replace('for update skip locked', 'and (select pg_sleep(1)) is not null for update skip locked'),
+          values,
+        )
+        await Promise.allSettled([adding, looking])
+        // Not where the machine was busy for a second: then the purge came first.
+        if ((await adding)[0]) kept.push(name)
+        return await looking
+      },
+    }
+    const storage = postgres(slow, { schema: opened.schema })
+    while ((await storage.purge(old)) > 0);
+    expect(left).toEqual([])
+    const { rows } = await pool.query<{ id: string }>(`select id from ${opened.schema}.events order by id`)
+    expect(rows.map(({ id }) => id)).toEqual(kept)
+  })
+
   test('an event to which an attempt is added between the look of a purge and its lock is kept', async () => {
     await finished(['again', 'gone'])
     const { subject } = opened
