@@ -29,17 +29,24 @@ export interface AdminClientOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** Makes the requests, with timeouts and repetitions of its own if it likes. Default: the runtime's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
+  /**
+   * Sends an `Idempotency-Key` of its own with every POST, so that a `fetch` that repeats requests does nothing twice. It costs
+   * the instance two writes a request. Default false.
+   */
+  readonly idempotencyKeys?: boolean
 }
 
 /**
  * Makes a client of an administrative API. Its functions throw `PosthornError` with the code that the function itself
  * would have thrown; `forbidden` also when the host before the API refuses, `unavailable` when nothing answers.
- * `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was lost may have been done.
+ * `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was lost may
+ * have been done, unless `idempotencyKeys` is set and `fetch` sends it again.
  */
 export function createAdminClient<Catalogue extends object = AnyEvents>({
   baseUrl,
   headers = {},
   fetch: send = fetch,
+  idempotencyKeys = false,
 }: AdminClientOptions): AdminClient<Catalogue> {
   const base = baseUrl.replace(/\/+$/, '')
 
@@ -50,6 +57,7 @@ export function createAdminClient<Catalogue extends object = AnyEvents>({
       headers: {
         accept: 'application/json',
         ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...(idempotencyKeys && method === 'POST' && { 'idempotency-key': crypto.randomUUID() }),
         ...headers,
       },
       ...(body !== undefined && { body }),
@@ -143,7 +151,9 @@ const codes: Readonly<Record<number, ErrorCode>> = {
   401: 'forbidden',
   403: 'forbidden',
   404: 'not_found',
+  409: 'unavailable', // the same request is in flight
   413: 'too_large',
+  422: 'validation',
   429: 'rate_limited',
   502: 'unavailable',
   503: 'unavailable',

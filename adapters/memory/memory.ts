@@ -8,6 +8,7 @@ import { memoryConfiguration } from './configuration.ts'
 import { memoryCauses } from './causes.ts'
 import { memoryEvents } from './events.ts'
 import { memoryInbox } from './inbox.ts'
+import { memoryKeyedRequests } from './keyed-requests.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryProcesses } from './processes.ts'
 import { memoryQueue } from './queue.ts'
@@ -104,6 +105,7 @@ function nouns(access: Access, keep: number) {
     statistics: memoryStatistics(access),
     causes: memoryCauses(access),
     processes: memoryProcesses(access),
+    keyedRequests: memoryKeyedRequests(access),
     ...memoryConfiguration(access),
     purge: (options) => access.write((state) => purge(state, options)),
     turn: (name, periodMs, now) =>

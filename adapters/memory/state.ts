@@ -3,6 +3,7 @@ import type { Job } from '../../src/contracts/queue.ts'
 import type { Change } from '../../src/contracts/storage/configuration.ts'
 import type { StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { Cause } from '../../src/contracts/storage/causes.ts'
+import type { KeyedRequest } from '../../src/contracts/storage/keyed-requests.ts'
 import type { Process } from '../../src/contracts/storage/processes.ts'
 import type { Counts, Streak } from '../../src/contracts/storage/statistics.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
@@ -174,6 +175,8 @@ export interface State {
   readonly notes: KeptNote[]
   readonly causes: Map<string, Cause>
   readonly processes: Map<string, Process>
+  /** By workspace and key, the oldest first. */
+  readonly keyedRequests: Map<string, KeyedRequest>
   /** For each kind of work the start of the period that was taken last. */
   readonly turns: Map<string, number>
   readonly queue: QueueState
@@ -202,6 +205,7 @@ export function emptyState(): State {
     notes: [],
     causes: new Map(),
     processes: new Map(),
+    keyedRequests: new Map(),
     turns: new Map(),
     queue: {
       jobs: new Map(),

@@ -8,6 +8,7 @@ import { inboxTurns } from './migrations/7-inbox-turns.ts'
 import { statistics } from './migrations/8-statistics.ts'
 import { deliveries } from './migrations/9-deliveries.ts'
 import { deliveryIndexes } from './migrations/10-delivery-indexes.ts'
+import { keyedRequests } from './migrations/11-keyed-requests.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. One that was released is never edited: what is to change comes as another one. */
@@ -22,4 +23,5 @@ export const migrations: readonly Migration[] = [
   statistics,
   deliveries,
   deliveryIndexes,
+  keyedRequests,
 ]

@@ -45,6 +45,7 @@ const rights: Readonly<Record<keyof Tables, readonly Right[]>> = {
   streaks: all,
   causes: withoutUpdate,
   processes: all,
+  keyed_requests: all,
 }
 
 /** The rights of a role as statements, as docs/postgres-roles.md lists them. */

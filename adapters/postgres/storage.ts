@@ -12,6 +12,7 @@ import { number } from '../sql/values.ts'
 import { type Database, database } from './database.ts'
 import { postgresEvents } from './events.ts'
 import { postgresInbox } from './inbox.ts'
+import { postgresKeyedRequests } from './keyed-requests.ts'
 import { postgresLimiter } from './limiter.ts'
 import { probe } from './probe.ts'
 import { postgresProcesses } from './processes.ts'
@@ -95,6 +96,7 @@ function storageIn(db: Database, notify: Notify, ear: Ear | null) {
     statistics: postgresStatistics(db),
     causes: postgresCauses(db),
     processes: postgresProcesses(db),
+    keyedRequests: postgresKeyedRequests(db),
     queue: { ...postgresQueue(db, notify, ear), ping },
     inbox: postgresInbox(db, notify, ear),
     limiter: postgresLimiter(db),

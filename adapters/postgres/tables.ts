@@ -36,6 +36,7 @@ const names = [
   'streaks',
   'causes',
   'processes',
+  'keyed_requests',
 ] as const
 
 /** The tables as statements name them, with their schema. */

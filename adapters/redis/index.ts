@@ -12,6 +12,7 @@ import { redisConfiguration } from './configuration.ts'
 import { redisEvents } from './events.ts'
 import { redisInbox } from './inbox.ts'
 import { addedChannel, changedChannel, tagOf } from './keys.ts'
+import { redisKeyedRequests } from './keyed-requests.ts'
 import { redisLimiter } from './limiter.ts'
 import { ear as earOf } from './listen.ts'
 import { clientFor } from './open.ts'
@@ -74,6 +75,7 @@ export function redis(
     statistics: redisStatistics(connection, tag),
     causes: redisCauses(connection, tag),
     processes: redisProcesses(connection, tag),
+    keyedRequests: redisKeyedRequests(connection, tag),
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
     turn: periodicTurn(connection, tag),

@@ -53,6 +53,7 @@ import { PosthornError } from '../../src/errors.ts'
  *     room:<n>:streaks          hash      endpoint -> succeeded_at, failed_at, failures, exhausted and attempt, with commas between them
  *     causes:<kind>             hash      id -> cause (JSON)
  *     processes                 hash      id -> process (JSON)
+ *     keyed:<name>              hash      workspace and Idempotency-Key as JSON: hash, token, begun, lease (empty once answered), note; Redis forgets it after a day
  *
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *

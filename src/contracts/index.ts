@@ -52,6 +52,7 @@ export type {
   Workspaces,
 } from './storage/configuration.ts'
 export type { Cause, CauseKind, Causes } from './storage/causes.ts'
+export type { KeyedRequest, KeyedRequests, KeyHolder } from './storage/keyed-requests.ts'
 export type { Process, Processes } from './storage/processes.ts'
 export type { Counts, Grouping, Statistics, StatisticsQuery, StatisticsRow, Streak } from './storage/statistics.ts'
 export type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry, TimelineQuery } from './storage/events.ts'

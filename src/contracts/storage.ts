@@ -19,6 +19,7 @@ import type {
   Workspaces,
 } from './storage/configuration.ts'
 import type { Events } from './storage/events.ts'
+import type { KeyedRequests } from './storage/keyed-requests.ts'
 import type { Processes } from './storage/processes.ts'
 import type { Statistics } from './storage/statistics.ts'
 
@@ -42,6 +43,7 @@ export interface Storage extends EnginePart {
   readonly statistics: Statistics
   readonly causes: Causes
   readonly processes: Processes
+  readonly keyedRequests: KeyedRequests
 
   /** The engine's own queue, inbox and limiter, used where the host names no others. */
   readonly queue?: Queue

@@ -20,7 +20,10 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
   const schema = answers[200] ?? answers[201]
   const rowJson: (row: unknown) => string = schema === 'Event' ? eventJson : JSON.stringify
   if (schema === 'PublishAnswer[]') {
-    return json(200, `[${(answer as readonly StoredAnswer[]).map(publishJson).join(',')}]`)
+    return json(
+      200,
+      `[${(answer as readonly StoredAnswer[]).map((entry) => publishJson('error' in entry ? refusalOf(entry.error) : entry)).join(',')}]`,
+    )
   }
   if (list) return await pageOf(asked, answer as PageOf<object>, rowJson)
   if (schema === 'ConfigDocument') return await documentAnswer(answer as ConfigDocument, asked)
@@ -45,9 +48,13 @@ function eventJson(event: unknown): string {
   return `${head.slice(0, -1)},"data":${data},${JSON.stringify(rest).slice(1)}`
 }
 
-function publishJson(answer: StoredAnswer): string {
-  if (!('error' in answer)) return `{"event":${eventJson(answer.row)},"created":${answer.created}}`
-  const { status, body } = refusalOf(answer.error)
+/** Why an entry of many was refused, as its response alone would tell. */
+export type EntryRefusal = ReturnType<typeof refusalOf>
+
+/** The answer to an entry of many. */
+export function publishJson(answer: Created<StoredEvent> | EntryRefusal): string {
+  if ('row' in answer) return `{"event":${eventJson(answer.row)},"created":${answer.created}}`
+  const { status, body } = answer
   return JSON.stringify({ error: { status, ...body } })
 }
 

@@ -72,6 +72,15 @@ function queryParameter(name: string, schema: Json, description: string): Json {
   return { name, in: 'query', required: false, description, schema }
 }
 
+export const idempotencyKey = {
+  ...queryParameter(
+    'Idempotency-Key',
+    { type: 'string', minLength: 1, maxLength: 255, pattern: '^[!-~]+$' },
+    'Does the request once, however often it comes with this key within 24 hours. A repeat gets the row as it reads now.',
+  ),
+  in: 'header',
+}
+
 export const dryRun = queryParameter(
   'dry_run',
   { type: 'boolean' },

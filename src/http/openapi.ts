@@ -12,6 +12,7 @@ import {
   dumpFormat,
   explainedAfter,
   explainedLimit,
+  idempotencyKey,
   listQuery,
   pathParameter,
   retriedEndpoint,
@@ -21,6 +22,7 @@ import {
 import { componentSchemas } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './route.ts'
+import { takesKey } from './takes-key.ts'
 
 /** What the operations and the two routes beside them say of themselves. */
 interface Description {
@@ -119,7 +121,7 @@ function operation(route: Route, path: string): Json {
     summary,
     description: operationTexts[route.operation],
     tags: [tagOf(route)],
-    parameters: [...places, ...parametersOf(route, described)],
+    parameters: [...places, ...parametersOf(route, described), ...(hasKey(route) ? [idempotencyKey] : [])],
     ...(input !== undefined && {
       requestBody: { required: !optionalBodies.has(input), content: bodyContent(input) },
     }),
@@ -130,6 +132,10 @@ function operation(route: Route, path: string): Json {
       ...Object.fromEntries(errorsOf(route, input).map((code) => [code, ref('responses', `Error${code}`)])),
     },
   }
+}
+
+function hasKey({ method, operation: name }: Route): boolean {
+  return method === 'POST' && takesKey(operations[name as OperationName]) // the routes about the API are GETs
 }
 
 function parametersOf(
@@ -169,13 +175,16 @@ function schemaOf(name: string | null): Json {
   return name.endsWith('[]') ? { type: 'array', items: ref('schemas', name.slice(0, -2)) } : ref('schemas', name)
 }
 
-function errorsOf({ operation: name, scoped, method, path }: Route, body: string | undefined): string[] {
+function errorsOf(route: Route, body: string | undefined): string[] {
+  const { operation: name, scoped, method, path } = route
   const isAbout = name === 'version' || name === 'openapi'
   return [
     ...(scoped || method !== 'GET' || name.endsWith('.list') || name === 'instance.stats' ? ['400'] : []),
     '403',
     ...(/:\w*id/.test(path) && method !== 'DELETE' ? ['404'] : []),
-    ...(body === undefined ? [] : ['413']),
+    ...(hasKey(route) ? ['409'] : []),
+    ...(body === undefined && !hasKey(route) ? [] : ['413']),
+    ...(hasKey(route) ? ['422'] : []),
     ...(name === 'events.create' ? ['429'] : []),
     '500',
     ...(isAbout ? [] : ['503']),
@@ -189,7 +198,18 @@ const errorResponses: Json = {
   },
   Error403: { description: 'The host or the browser rules forbid it.', content: content(ref('schemas', 'Refusal')) },
   Error404: { description: 'There is no such thing.', content: content(ref('schemas', 'Refusal')) },
+  Error409: {
+    description: 'A request with this `Idempotency-Key` is in flight.',
+    headers: {
+      'Retry-After': { description: 'Seconds to wait.', schema: { type: 'integer', minimum: 0, maximum: 86_400 } },
+    },
+    content: content(ref('schemas', 'Refusal')),
+  },
   Error413: { description: 'The body is too large.', content: content(ref('schemas', 'Refusal')) },
+  Error422: {
+    description: 'The `Idempotency-Key` was used with another request.',
+    content: content(ref('schemas', 'Refusal')),
+  },
   Error429: {
     description: 'More events than the limit of the workspace lets pass.',
     headers: {

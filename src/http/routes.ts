@@ -11,7 +11,9 @@ import { readInput } from './inputs.ts'
 import { readFlag, readQuery } from './query.ts'
 import { json } from './respond.ts'
 import type { Call, Route } from './route.ts'
+import { takesKey } from './takes-key.ts'
 
+const keyedRequests = lazy(() => import('./keyed-request.ts'))
 const openapiDocument = lazy(() => import('./openapi.ts'))
 
 const ofTheApi: readonly Route[] = [
@@ -46,19 +48,27 @@ function routeOf(name: OperationName, operation: Operation): Route {
   const scoped = path.startsWith('{P}')
   const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!) // the group matched
   const hasId = ids.includes('id')
+  const read = (call: Call) => readArguments(call, name, operation)
+  async function perform(call: Call, args: readonly unknown[]): Promise<unknown> {
+    const useCase: Function = functionOf(call.services, name)
+    const answer = await useCase(...args)
+    if (isChange(operation, args, answer)) call.tell({ operation: name, ...subjectOf(operation, args, answer) })
+    return answer
+  }
   return {
     method,
     path: path.replace('{P}', '').replace(/\{(\w+)\}/g, ':$1'),
     operation: name,
     scoped,
     async handle(call) {
-      const useCase: Function = functionOf(call.services, name)
       const place = [...(scoped ? [call.workspace] : []), ...ids.map((name) => call.params[name])]
       try {
-        const args = [...place, ...(await readArguments(call, name, operation))]
-        const answer = await useCase(...args)
-        if (isChange(operation, args, answer)) call.tell({ operation: name, ...subjectOf(operation, args, answer) })
-        return await answerOf(operation, answer, call)
+        const key = takesKey(operation) ? call.request.headers.get('idempotency-key') : null
+        if (key !== null) {
+          const { once } = await keyedRequests()
+          return await once({ key, call, name, operation, place, read, perform: (args) => perform(call, args) })
+        }
+        return await answerOf(operation, await perform(call, [...place, ...(await read(call))]), call)
       } catch (cause) {
         // The error of an unknown id comes before any error of the body.
         if (hasId && operation.input && isRefusedBody(cause)) await functionOf(call.services, getOf(name))(...place)

@@ -9,6 +9,7 @@ import type { Collection, Workspaces } from '../contracts/storage/configuration.
 import type { Events } from '../contracts/storage/events.ts'
 import type { ListQuery } from '../contracts/storage/list.ts'
 import { lazy } from '../runtime/lazy.ts'
+import type { KeyedRequests } from '../contracts/storage/keyed-requests.ts'
 import type { Processes } from '../contracts/storage/processes.ts'
 import type { Statistics } from '../contracts/storage/statistics.ts'
 
@@ -44,6 +45,7 @@ const attempts = {
 const statistics = { fold: true, sums: true, groups: true, streak: true, tidy: true } satisfies Calls<Statistics>
 const causes = { add: true, list: true, remove: true } satisfies Calls<Causes>
 const processes = { seen: true, list: true } satisfies Calls<Processes>
+const keyedRequests = { take: true, update: true, release: true, forget: true } satisfies Calls<KeyedRequests>
 const queue = {
   add: true,
   claim: true,
@@ -113,6 +115,7 @@ function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'>
     statistics: deferred(statistics, part('statistics')),
     causes: deferred(causes, part('causes')),
     processes: deferred(processes, part('processes')),
+    keyedRequests: deferred(keyedRequests, part('keyedRequests')),
     queue: deferred(queue, part('queue')),
     inbox: deferred(inbox, part('inbox')),
     limiter: deferred(limiter, part('limiter')),

@@ -6,6 +6,7 @@ import { boundsCases } from './storage/bounds.ts'
 import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
+import { keyedRequestCases } from './storage/keyed-requests.ts'
 import { refusalCases } from './storage/refusals.ts'
 import { ruleCases } from './storage/rules.ts'
 import { settlementCases } from './storage/settlements.ts'
@@ -31,4 +32,5 @@ export const storageContract: Contract<Storage> = [
   ...upkeepCases,
   ...statisticsCases,
   ...causeCases,
+  ...keyedRequestCases,
 ]

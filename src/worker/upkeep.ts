@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { dayMs, hourMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { keysKeptMs } from '../services/keyed-requests.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
 import { seeProcess } from '../services/seen-process.ts'
@@ -141,4 +142,6 @@ async function purge(ctx: Context, signal: AbortSignal | undefined): Promise<voi
   const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
   const options = { eventsBefore: before(eventsDays), attemptsBefore: before(attemptsDays), limit: batchSize }
   while (signal?.aborted !== true && (await ctx.storage.purge(options)) > 0) await ctx.clock.sleep(0)
+  const forget = () => ctx.storage.keyedRequests.forget(now - keysKeptMs, batchSize)
+  while (signal?.aborted !== true && (await forget()) > 0) await ctx.clock.sleep(0)
 }

@@ -92,7 +92,7 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       create index messages_order on ${schema}.messages (received_at, id);
       alter table ${schema}.events drop column token;
       drop table ${schema}.notes, ${schema}.minute_sums, ${schema}.hour_sums, ${schema}.day_sums, ${schema}.counted_types,
-        ${schema}.streaks, ${schema}.causes, ${schema}.processes;
+        ${schema}.streaks, ${schema}.causes, ${schema}.processes, ${schema}.keyed_requests;
       drop table ${schema}.expansions;
       insert into ${schema}.migrations values (4)`)
     await migrate(pool, { schema })

@@ -196,7 +196,7 @@ export function schemasOf(handle: PostgresHandle) {
 
 /** Tables that hold rows, those that refer to others first. Deleting workspaces deletes their configuration. */
 const filled = `open_attempts revisited outcomes attempts unique_ids events workspaces graves tallies
-  notes minute_sums hour_sums day_sums counted_types streaks causes processes
+  notes minute_sums hour_sums day_sums counted_types streaks causes processes keyed_requests
   jobs groups lines hints messages dead_messages limits turns`.split(/\s+/)
 
 /** One statement that empties a schema: faster than a new one. */

@@ -137,6 +137,19 @@ async function wholeOutput(storage: Storage): Promise<string> {
   await posthorn.events.create('default', { event_type: 'order.paid', data: {} })
   await posthorn.advance('1m')
 
+  // What is kept of requests with a key, and what a repeat is answered.
+  const keyed = async (path: string, body: object) => {
+    const init = { method: 'POST', headers: { 'idempotency-key': path }, body: JSON.stringify(body) }
+    const post = () => posthorn.admin.fetch(new Request(`http://admin.test${path}`, init))
+    const [first, again] = [await post(), await post()]
+    expect([first.ok, again.headers.get('idempotent-replayed')]).toEqual([true, 'true'])
+    expect(found(await first.text())).not.toEqual([]) // the one answer in clear
+    say(await again.text())
+  }
+  await keyed('/endpoints', { id: 'keyed', request: { url, headers }, enabled: false })
+  await keyed('/plugins', { ...outbound[0], endpoint_id: 'keyed' })
+  await keyed('/endpoints/keyed/secret/rotate', { secret: secrets.openai, overlap_seconds: 60 })
+
   // Reads, refusals and reports.
   for (const path of [
     '/endpoints',

@@ -1,0 +1,62 @@
+import type { Context } from '../context.ts'
+import type { KeyedRequest } from '../contracts/storage/keyed-requests.ts'
+import { dayMs, minuteMs } from '../core/periods.ts'
+
+/** An `Idempotency-Key` counts for so long after its first use. */
+export const keysKeptMs = dayMs
+/** A request that has no answer after this counts as lost with its process. */
+const leaseMs = 5 * minuteMs
+
+/** What stands under a key. `mine`: the caller is to do the request, of which `note` is kept, maybe by a call before. */
+export interface Standing {
+  readonly kind: 'mine' | 'answered' | 'in flight' | 'another request'
+  readonly note: string
+}
+
+/** A key that a call asks for. */
+export interface Keyed {
+  /** Id of the workspace; empty for requests that are about none. */
+  readonly workspace: string
+  readonly key: string
+  /** Tells the request from others. */
+  readonly hash: string
+  /** What is kept when the key is new. */
+  readonly note: string
+}
+
+/** One call that came with a key. */
+export interface KeyedCall {
+  readonly standing: Standing
+  /** Keeps the answer. */
+  answered(note: string): Promise<void>
+  /** Lets the next call with the key go on: what became of this one is not known. */
+  giveUp(): Promise<void>
+  /** Lets the key be used as if it were new: the call did nothing. */
+  release(): Promise<void>
+}
+
+/** Takes keys for requests. */
+export type TakeKey = (keyed: Keyed) => Promise<KeyedCall>
+
+export function keyedRequestService({ storage, clock, newId }: Context): TakeKey {
+  const { keyedRequests } = storage
+  return async ({ workspace, key, hash, note }) => {
+    await clock.ready()
+    const now = clock.now()
+    const holder = { workspace_id: workspace, key, token: newId() }
+    const asked = { ...holder, hash, note, begun_at: now, lease_until: now + leaseMs }
+    const found = await keyedRequests.take(asked, now - keysKeptMs)
+    return {
+      standing: { kind: kindOf(found, asked), note: found.note },
+      answered: (answer) => keyedRequests.update({ ...holder, lease_until: null, note: answer }),
+      giveUp: () => keyedRequests.update({ ...holder, lease_until: 0, note: found.note }),
+      release: () => keyedRequests.release(holder),
+    }
+  }
+}
+
+function kindOf(found: KeyedRequest, asked: KeyedRequest): Standing['kind'] {
+  if (found.token === asked.token) return 'mine'
+  if (found.hash !== asked.hash) return 'another request'
+  return found.lease_until === null ? 'answered' : 'in flight'
+}
