@@ -193,6 +193,27 @@ describe('the client', () => {
     expect(await client.endpoints.list('default', { limit: 2, after: 'b' })).toMatchObject({ data: [{ id: 'a' }] })
   })
 
+  test('with idempotencyKeys a fetch that sends each request twice does nothing twice', async () => {
+    const posthorn = createTestPosthorn({ logger: silent })
+    const keys: (string | null)[] = []
+    const client = createAdminClient({
+      baseUrl: 'http://ops.test',
+      idempotencyKeys: true,
+      async fetch(url, init) {
+        keys.push(new Headers(init.headers).get('idempotency-key'))
+        await posthorn.admin.fetch(new Request(url, init)) // its answer was lost
+        return await posthorn.admin.fetch(new Request(url, init))
+      },
+    })
+    const made = await client.endpoints.create('default', { request: { url: 'https://shop.test/' } })
+    const event = await client.events.create('default', { event_type: 'a', data: { n: 1 } })
+    expect((await client.endpoints.list('default')).data).toEqual([made])
+    expect((await client.events.list('default')).data).toEqual([{ ...event, created: undefined }])
+    expect(event.created).toBe(true)
+    expect(keys.slice(2)).toEqual([null, null])
+    expect(new Set(keys).size).toBe(3)
+  })
+
   test('sends the headers of its host', async () => {
     const seen: RequestInit[] = []
     const client = createAdminClient({

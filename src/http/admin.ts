@@ -5,7 +5,6 @@ import { withoutEmptyValues } from '../core/webhookx.ts'
 import { PosthornError } from '../errors.ts'
 import type { Method } from '../operations/operation.ts'
 import type { Services } from '../services/use-cases.ts'
-import { keyedRequestService } from '../services/keyed-requests.ts'
 import { resolveWorkspace } from '../services/resolve-workspace.ts'
 import { tellChange } from '../services/tell-change.ts'
 import { isForeign } from './browser.ts'
@@ -30,7 +29,6 @@ const forbidden = () => json(403, { message: 'forbidden' })
 export function adminHandler(ctx: Context, services: Services): Handler {
   const { basePath, maxBodyBytes, authorize } = ctx.settings.admin
   const match = matcher()
-  const takeKey = keyedRequestService(ctx)
 
   async function answer(request: Request): Promise<Response> {
     const asked = new URL(request.url)
@@ -62,8 +60,6 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       workspace: workspace?.id ?? '',
       params,
       maxBodyBytes,
-      takeKey,
-      newId: () => ctx.newId(),
       tell: (change) => tellChange(ctx, { actor, ...change }),
       about: { ...ctx.settings.admin, events: ctx.catalogue.entries },
     }

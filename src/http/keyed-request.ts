@@ -56,21 +56,23 @@ export async function once(work: KeyedWork): Promise<Response> {
   const text = await readText(call.request, call.maxBodyBytes)
   const { url, headers } = call.request
   const others = await work.read({ ...call, request: new Request(url, { method: 'POST', headers, body: text }) })
-  const plan: Plan = { ids: idsFor(operation, others[0], call.newId), begunAt: call.clock.now() }
-  const keyed = await call.takeKey({
+  const keyed = await call.services.takeKey({
     workspace: call.workspace,
     key,
     hash: await digestOf(JSON.stringify([work.name, place, call.url.search, text])),
-    note: JSON.stringify(plan),
+    note: (newId, now) => planText({ ids: idsFor(operation, others[0], newId), begunAt: now }),
   })
-  const { kind, note } = keyed.standing
+  const { kind, note, isKnown } = keyed.standing
   if (kind === 'another request') return json(422, { message: 'Idempotency-Key: was used with another request' })
   if (kind === 'in flight') {
     return json(409, { message: 'Idempotency-Key: the request is in flight' }, { 'retry-after': '1' })
   }
   if (kind === 'answered') return await repeated(work, JSON.parse(note) as Kept) // written below
-  const before = note === JSON.stringify(plan) ? null : (JSON.parse(note) as Plan) // written above
-  return await done(work, others, keyed, before ?? plan, before !== null)
+  return await done(work, others, keyed, { ...(JSON.parse(note) as Plan), isAgain: isKnown }) // written above
+}
+
+function planText(plan: Plan): string {
+  return JSON.stringify(plan)
 }
 
 /** Does the request and keeps what came of it. */
@@ -78,13 +80,12 @@ async function done(
   work: KeyedWork,
   others: readonly unknown[],
   keyed: KeyedCall,
-  plan: Plan,
-  isAgain: boolean,
+  plan: Plan & { readonly isAgain: boolean },
 ): Promise<Response> {
   const { operation, call } = work
   let answer: unknown
   try {
-    answer = await answerTo(work, others, plan, isAgain)
+    answer = await answerTo(work, others, plan)
   } catch (cause) {
     await (isRefusal(cause) ? keyed.release() : keyed.giveUp())
     throw cause
@@ -99,8 +100,7 @@ async function done(
 async function answerTo(
   { call, operation, place, perform }: KeyedWork,
   given: readonly unknown[],
-  { ids, begunAt }: Plan,
-  isAgain: boolean,
+  { ids, begunAt, isAgain }: Plan & { readonly isAgain: boolean },
 ): Promise<unknown> {
   if (ids.length === 0) return await perform([...place, ...given])
   const [input, ...others] = given

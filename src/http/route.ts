@@ -1,6 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Method } from '../operations/operation.ts'
-import type { TakeKey } from '../services/keyed-requests.ts'
 import type { Services } from '../services/use-cases.ts'
 import type { About } from './about.ts'
 
@@ -15,10 +14,6 @@ export interface Call {
   /** Path parameters, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly maxBodyBytes: number
-  /** Takes the `Idempotency-Key` of a request. */
-  readonly takeKey: TakeKey
-  /** A fresh id. */
-  newId(): string
   /** Tells of a call that changed or revealed something. */
   tell(change: { operation: string; workspace: string | null; id: string | null }): void
   /** What the host says of the API. */

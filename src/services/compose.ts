@@ -4,6 +4,7 @@ import { type Deliver, deliverService } from './deliver.ts'
 import { earlyServices } from './early.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import type { SecretsService } from '../surface/secrets.ts'
+import type { TakeKey } from './keyed-requests.ts'
 import type { Services, UseCases } from './use-cases.ts'
 
 type Call = (...args: unknown[]) => unknown
@@ -35,6 +36,7 @@ export function composeServices(
       reseal: async (...asked: Parameters<SecretsService['reseal']>) => (await late()).secrets.reseal(...asked),
       status: async () => (await late()).secrets.status(),
     },
+    takeKey: async (...asked: Parameters<TakeKey>) => (await late()).takeKey(...asked),
     status: async () => (await late()).status(),
     health: async () => (await late()).health(),
   }

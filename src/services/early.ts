@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { endpointResources } from './endpoints.ts'
 import { eventReads } from './events.ts'
 import type { Ingest } from './ingest.ts'
+import type { TakeKey } from './keyed-requests.ts'
 import { publishService } from './publish.ts'
 import type { SecretsService } from '../surface/secrets.ts'
 import type { StatusService, UseCases } from './use-cases.ts'
@@ -27,6 +28,7 @@ type Early = ReturnType<typeof earlyServices>
 /** All other use cases: those that most processes never see. */
 export type LateServices = StatusService & {
   readonly secrets: SecretsService
+  readonly takeKey: TakeKey
 } & {
   readonly [Noun in keyof Early]: Omit<UseCases[Noun], keyof Early[Noun]>
 } & Omit<UseCases, keyof Early>

@@ -1,9 +1,7 @@
 import type { Context } from '../context.ts'
 import type { KeyedRequest } from '../contracts/storage/keyed-requests.ts'
-import { dayMs, minuteMs } from '../core/periods.ts'
+import { keysKeptMs, minuteMs } from '../core/periods.ts'
 
-/** An `Idempotency-Key` counts for so long after its first use. */
-export const keysKeptMs = dayMs
 /** A request that has no answer after this counts as lost with its process. */
 const leaseMs = 5 * minuteMs
 
@@ -11,6 +9,8 @@ const leaseMs = 5 * minuteMs
 export interface Standing {
   readonly kind: 'mine' | 'answered' | 'in flight' | 'another request'
   readonly note: string
+  /** Whether the note is that of a call before. */
+  readonly isKnown: boolean
 }
 
 /** A key that a call asks for. */
@@ -20,8 +20,8 @@ export interface Keyed {
   readonly key: string
   /** Tells the request from others. */
   readonly hash: string
-  /** What is kept when the key is new. */
-  readonly note: string
+  /** What is kept when the key is new, made of fresh ids and the time, unix milliseconds. */
+  note(newId: () => string, now: number): string
 }
 
 /** One call that came with a key. */
@@ -40,14 +40,15 @@ export type TakeKey = (keyed: Keyed) => Promise<KeyedCall>
 
 export function keyedRequestService({ storage, clock, newId }: Context): TakeKey {
   const { keyedRequests } = storage
-  return async ({ workspace, key, hash, note }) => {
+  return async ({ workspace, key, hash, note: noteOf }) => {
     await clock.ready()
     const now = clock.now()
+    const note = noteOf(newId, now)
     const holder = { workspace_id: workspace, key, token: newId() }
     const asked = { ...holder, hash, note, begun_at: now, lease_until: now + leaseMs }
     const found = await keyedRequests.take(asked, now - keysKeptMs)
     return {
-      standing: { kind: kindOf(found, asked), note: found.note },
+      standing: { kind: kindOf(found, asked), note: found.note, isKnown: found.note !== note },
       answered: (answer) => keyedRequests.update({ ...holder, lease_until: null, note: answer }),
       giveUp: () => keyedRequests.update({ ...holder, lease_until: 0, note: found.note }),
       release: () => keyedRequests.release(holder),

@@ -8,6 +8,7 @@ import { eraseService } from './erase.ts'
 import { eventTypeService } from './event-types.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
+import { keyedRequestService } from './keyed-requests.ts'
 import { pluginService } from './plugins.ts'
 import { replayService } from './replay.ts'
 import { retryService } from './retry.ts'
@@ -37,6 +38,7 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
     config: configurationSync(ctx),
     eventTypes: eventTypeService(ctx),
     secrets: resealService(ctx),
+    takeKey: keyedRequestService(ctx),
     ...statsService(ctx),
     ...statusService(ctx),
   }

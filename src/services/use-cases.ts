@@ -19,6 +19,7 @@ import type { InstanceService } from '../surface/instance.ts'
 import type { NamedListInput, OwnedListInput, PageOf } from '../surface/lists.ts'
 import type { PluginListInput, PluginService } from '../surface/plugins.ts'
 import type { ResourceService } from '../surface/resource.ts'
+import type { TakeKey } from './keyed-requests.ts'
 import type { SecretsService } from '../surface/secrets.ts'
 import type { SourceService } from '../surface/sources.ts'
 import type { WorkspaceService } from '../surface/workspaces.ts'
@@ -96,4 +97,5 @@ export interface StatusService {
 
 export interface Services extends UseCases, StatusService {
   readonly secrets: SecretsService
+  readonly takeKey: TakeKey
 }

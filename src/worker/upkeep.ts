@@ -1,7 +1,6 @@
 import type { Context } from '../context.ts'
-import { dayMs, hourMs, minuteMs } from '../core/periods.ts'
+import { dayMs, hourMs, keysKeptMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { keysKeptMs } from '../services/keyed-requests.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
 import { seeProcess } from '../services/seen-process.ts'

@@ -6,7 +6,6 @@ import { lazy } from '../../runtime/lazy.ts'
 import type { Services } from '../../services/use-cases.ts'
 import type { EventTypeService } from '../../surface/event-types.ts'
 import { defaultWorkspace, resolveWorkspace } from '../../services/resolve-workspace.ts'
-import { keyedRequestService } from '../../services/keyed-requests.ts'
 import { tellChange } from '../../services/tell-change.ts'
 import { portalEndpoints } from './endpoints.ts'
 import { find, type Offered } from './offered.ts'
@@ -24,7 +23,6 @@ export type PortalApi = (request: Request, path: string) => Promise<Response>
 
 export function portalApi(ctx: Context, given: Services, settings: PortalSettings, tokens: Tokens): PortalApi {
   const services = offeredServices(ctx, given, settings)
-  const takeKey = keyedRequestService(ctx)
 
   /** The session of a request, or the refusal of the request. */
   async function admitted(request: Request): Promise<Response | Entered> {
@@ -70,8 +68,6 @@ export function portalApi(ctx: Context, given: Services, settings: PortalSetting
       workspace,
       params,
       maxBodyBytes,
-      takeKey,
-      newId: () => ctx.newId(),
       tell: (change) => tellChange(ctx, { actor: 'portal', ...change }),
       about: {},
     })
