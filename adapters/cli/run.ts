@@ -10,6 +10,7 @@ import { dumpCommand } from './commands/dump.ts'
 import { eventsCommand } from './commands/events.ts'
 import { listenCommand } from './commands/listen.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { portalLinkCommand } from './commands/portal-link.ts'
 import { replayCommand } from './commands/replay.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { serveCommand } from './commands/serve.ts'
@@ -34,6 +35,7 @@ const commands: readonly MakeCommand[] = [
   listenCommand,
   verifyCommand,
   secretsCommand,
+  portalLinkCommand,
 ]
 
 /** Runs one command and answers the exit code: 0 done, 1 failed, 2 called wrongly. */

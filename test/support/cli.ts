@@ -29,6 +29,7 @@ export const commands = [
   'verify',
   'secrets status',
   'secrets reseal',
+  'portal-link',
 ]
 
 /** What is set where tests run must not reach a command. */
