@@ -4,7 +4,7 @@ import type { PortalOptions } from 'posthorn/portal'
 import type { Environment } from './command.ts'
 import type { FileValues } from './configuration-file.ts'
 import { nearest } from './nearest.ts'
-import { type SettingName, settings, type Settings, unknownVariables } from './settings.ts'
+import { knownVariables, type SettingName, settings, type Settings, unknownVariables } from './settings.ts'
 
 /** What has no variable: options of `createPosthorn` and `portal` that a configuration file may hold. */
 const codeNames = [
@@ -60,12 +60,7 @@ export function readSettings(env: Environment, file: FileValues = {}): ReadSetti
   ) as CodeOptions
 
   problems.push(
-    ...unknownVariables(env).map((name) =>
-      unknown(
-        name,
-        names.map((each) => settings[each].variable),
-      ),
-    ),
+    ...unknownVariables(env).map((name) => unknown(name, knownVariables)),
     ...Object.keys(file)
       .filter((name) => !names.includes(name as SettingName) && !(codeNames as readonly string[]).includes(name))
       .map((name) => unknown(name, [...names, ...codeNames])),

@@ -175,13 +175,15 @@ const clientVariables = {
 /** Kubernetes gives every container such variables for a service of the name `posthorn`; tests have their own. */
 const fromElsewhere = /^POSTHORN_(TEST_.*|([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_.*)?))$/
 
-/** Variables that begin as ours do and that no setting has. */
+/** Every variable that some command reads. */
+export const knownVariables: readonly string[] = [
+  ...Object.values(settings).map(({ variable }) => variable),
+  ...Object.keys(clientVariables),
+]
+
+/** Variables that begin as ours do and that nothing reads. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set<string>([
-    ...Object.values(settings).map(({ variable }) => variable),
-    ...Object.keys(clientVariables),
-  ])
   return Object.keys(env).filter(
-    (name) => name.startsWith('POSTHORN_') && !known.has(name) && !fromElsewhere.test(name),
+    (name) => name.startsWith('POSTHORN_') && !knownVariables.includes(name) && !fromElsewhere.test(name),
   )
 }
