@@ -55,7 +55,8 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // said by the library already
     const code = error instanceof UsageError ? 2 : 1
     const message = sentenceOf(error)
-    process.stderr.write(args.includes('--json') ? `${JSON.stringify({ error: message })}\n` : `posthorn: ${message}\n`)
+    if (args.includes('--json')) process.stderr.write(`${JSON.stringify({ error: message })}\n`)
+    else terminal.note(`posthorn: ${message}`)
     return code
   }
 }
