@@ -16,3 +16,10 @@ export function spanText(ms: number): string {
   const [name, size] = units.find(([, size]) => seconds >= size) ?? units[3]
   return `${Math.round(seconds / size)}${name}`
 }
+
+/** Milliseconds of a span such as `30m`, `1h` or `7d`; null for another text. */
+export function spanMs(text: string): number | null {
+  const [, count, unit] = /^(\d+)([smhd])$/.exec(text) ?? []
+  const [, size] = units.find(([name]) => name === unit) ?? []
+  return size === undefined ? null : Number(count) * size * 1000
+}

@@ -1,9 +1,24 @@
-/** The word of a list that is most like a word, for "did you mean"; null when none is alike. */
-export function nearest(word: string, words: readonly string[]): string | null {
-  const [best] = words
-    .map((other) => ({ other, steps: distance(word.toLowerCase(), other.toLowerCase()) }))
+/**
+ * The name of a list that is meant by another, for "did you mean": one that is written nearly the same, else the only one that has
+ * all its words. Null when none is alike. What all our variables begin with says nothing.
+ */
+export function nearest(name: string, names: readonly string[]): string | null {
+  const bare = bareOf(name)
+  const [best] = names
+    .map((other) => ({ other, steps: distance(bare, bareOf(other)) }))
     .toSorted((a, b) => a.steps - b.steps)
-  return best !== undefined && best.steps <= Math.max(1, Math.floor(word.length / 3)) ? best.other : null
+  // Of a short word too little is left, where letters differ.
+  if (best !== undefined && best.steps <= Math.floor(bare.length / 4)) return best.other
+  const words = wordsOf(name)
+  const alike = names.filter((other) => words.every((word) => wordsOf(other).includes(word)))
+  return alike.length === 1 ? alike[0]! : null
+}
+
+const bareOf = (name: string) => name.replace(/^POSTHORN_/, '').toLowerCase()
+
+/** `databasePool` and `POSTHORN_DATABASE_POOL` have the words `database` and `pool`. */
+function wordsOf(name: string): string[] {
+  return bareOf(name.replaceAll(/(?<=[a-z])(?=[A-Z])/g, '_')).split('_')
 }
 
 /** How many letters must be added, removed or replaced (Levenshtein). */

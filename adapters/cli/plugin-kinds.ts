@@ -30,6 +30,11 @@ export async function pluginKinds(
   return { kinds, missing: names.filter((name) => !wanted.includes(name)) }
 }
 
+/** The packages that a plugin of ours needs beside; null for another one. */
+export function packagesOf(name: string): readonly string[] | null {
+  return Object.hasOwn(sources, name) ? sources[name as PluginName].packages : null
+}
+
 function isInstalled(name: PluginName): boolean {
   return sources[name].packages.every((each) => {
     try {

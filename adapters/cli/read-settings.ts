@@ -1,16 +1,18 @@
 import type { Options } from 'posthorn'
+import type { PortalOptions } from 'posthorn/portal'
 
 import type { Environment } from './command.ts'
 import type { FileValues } from './configuration-file.ts'
 import { nearest } from './nearest.ts'
-import { type SettingName, settings, type Settings, unknownVariables } from './settings.ts'
+import { knownVariables, type SettingName, settings, type Settings, unknownVariables } from './settings.ts'
 
-/** What only code can give: options of `createPosthorn` that a configuration file in JavaScript may export. */
+/** What has no variable: options of `createPosthorn` and `portal` that a configuration file may hold. */
 const codeNames = [
   'authorize',
   'events',
   'strictEvents',
   'secrets',
+  'portal',
   'pluginKinds',
   'storage',
   'queue',
@@ -22,6 +24,8 @@ export interface CodeOptions extends Pick<
   'events' | 'strictEvents' | 'secrets' | 'storage' | 'queue' | 'inbox' | 'limiter'
 > {
   readonly authorize?: NonNullable<Options['admin']>['authorize']
+  /** How the portal looks and what it offers. */
+  readonly portal?: Omit<PortalOptions, 'basePath' | 'secret' | 'origin'>
   /** Plugins of the host's own, beside those of `plugins`. */
   readonly pluginKinds?: Options['plugins']
 }
@@ -56,12 +60,7 @@ export function readSettings(env: Environment, file: FileValues = {}): ReadSetti
   ) as CodeOptions
 
   problems.push(
-    ...unknownVariables(env).map((name) =>
-      unknown(
-        name,
-        names.map((each) => settings[each].variable),
-      ),
-    ),
+    ...unknownVariables(env).map((name) => unknown(name, knownVariables)),
     ...Object.keys(file)
       .filter((name) => !names.includes(name as SettingName) && !(codeNames as readonly string[]).includes(name))
       .map((name) => unknown(name, [...names, ...codeNames])),
@@ -94,5 +93,7 @@ function contradictions(given: Settings, code: CodeOptions): string[] {
   if (code.authorize !== undefined && typeof code.authorize !== 'function') found.push('authorize must be a function')
   if (code.secrets !== undefined && given.secretsKeys !== undefined)
     found.push('POSTHORN_SECRETS_KEYS and secrets of the configuration file: set one of both')
+  if (code.portal !== undefined && given.portalSecret === undefined)
+    found.push('portal of the configuration file: set POSTHORN_PORTAL_SECRET, without which there is no portal')
   return found
 }

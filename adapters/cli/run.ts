@@ -10,6 +10,7 @@ import { dumpCommand } from './commands/dump.ts'
 import { eventsCommand } from './commands/events.ts'
 import { listenCommand } from './commands/listen.ts'
 import { migrateCommand } from './commands/migrate.ts'
+import { portalLinkCommand } from './commands/portal-link.ts'
 import { replayCommand } from './commands/replay.ts'
 import { secretsCommand } from './commands/secrets.ts'
 import { serveCommand } from './commands/serve.ts'
@@ -34,6 +35,7 @@ const commands: readonly MakeCommand[] = [
   listenCommand,
   verifyCommand,
   secretsCommand,
+  portalLinkCommand,
 ]
 
 /** Runs one command and answers the exit code: 0 done, 1 failed, 2 called wrongly. */
@@ -53,7 +55,8 @@ export async function run(args: readonly string[], env: Environment): Promise<nu
     if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2 // said by the library already
     const code = error instanceof UsageError ? 2 : 1
     const message = sentenceOf(error)
-    process.stderr.write(args.includes('--json') ? `${JSON.stringify({ error: message })}\n` : `posthorn: ${message}\n`)
+    if (args.includes('--json')) process.stderr.write(`${JSON.stringify({ error: message })}\n`)
+    else terminal.note(`posthorn: ${message}`)
     return code
   }
 }

@@ -1,12 +1,12 @@
 import { createPosthorn, type Logger, type Options, type Posthorn } from 'posthorn'
-import { dashboard } from 'posthorn/dashboard'
 
+import { adminFace } from './admin-face.ts'
 import { type Engine, openEngine } from './engine.ts'
 import { type Face, listen } from './faces.ts'
 import { pluginKinds } from './plugin-kinds.ts'
 import { type CodeOptions, isLoopback } from './read-settings.ts'
 import type { Settings } from './settings.ts'
-import { requireSignIn, requireToken } from './token.ts'
+import { requireToken } from './token.ts'
 
 /** A server that runs, until it is asked to stop. */
 export interface Server {
@@ -53,25 +53,10 @@ async function openFaces(
 ): Promise<void> {
   const { role, host, portAdmin, portGateway, portStatus } = settings
   if (role !== 'worker') {
-    faces['admin'] = await listen(withDashboard(posthorn, settings, code), { host, port: portAdmin, name: 'admin' })
+    faces['admin'] = await listen(adminFace(posthorn, settings, code), { host, port: portAdmin, name: 'admin' })
     faces['gateway'] = await listen(posthorn.gateway, { host, port: portGateway, name: 'gateway' })
   }
   faces['status'] = await listen(posthorn.statusHandler, { host, port: portStatus, name: 'status' })
-}
-
-const dashboardPath = '/dashboard'
-
-/** The administrative API, and the dashboard beside it. Browsers cannot send a bearer token: they ask for it as a password. */
-function withDashboard(posthorn: Posthorn, { adminToken }: Settings, code: CodeOptions): Posthorn['admin'] {
-  const authorize = code.authorize ?? (adminToken === undefined ? () => true : requireSignIn(adminToken))
-  const page = dashboard(posthorn, { basePath: dashboardPath, authorize })
-  return {
-    fetch(request) {
-      const { pathname } = new URL(request.url)
-      const isPage = pathname === dashboardPath || pathname.startsWith(`${dashboardPath}/`)
-      return isPage ? page.fetch(request) : posthorn.admin.fetch(request)
-    },
-  }
 }
 
 /** An instance as the settings say, which works for nobody before it is started. */

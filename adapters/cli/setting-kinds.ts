@@ -57,22 +57,26 @@ export function sealingKey(): Kind<{ readonly id: string; readonly key: string }
   }
 }
 
-/** In a variable: separated by commas. An empty text is an empty list. */
-export function list<Value>(element: Kind<Value>, form: string): Kind<readonly Value[]> {
+/** From `min` to `max` elements; in a variable, separated by commas. An empty text is an empty list. */
+export function list<Value>(
+  element: Kind<Value>,
+  form: string,
+  { min = 0, max = Infinity }: { min?: number; max?: number } = {},
+): Kind<readonly Value[]> {
   return {
     form,
     read(given) {
       const parts: unknown = typeof given === 'string' ? given.split(',').map((part) => part.trim()) : given
       if (!Array.isArray(parts)) return wrong(form)
-      return parts
-        .filter((part) => part !== '')
-        .map((part) => {
-          try {
-            return element.read(part)
-          } catch {
-            return wrong(form)
-          }
-        })
+      const elements = parts.filter((part) => part !== '')
+      if (elements.length < min || elements.length > max) return wrong(form)
+      return elements.map((each) => {
+        try {
+          return element.read(each)
+        } catch {
+          return wrong(form)
+        }
+      })
     },
   }
 }

@@ -22,6 +22,7 @@ function optional<Value>(variable: string, kind: Kind<Value>, meaning: string, d
 const port = integer({ min: 0, max: 65_535 })
 const rules = list(text(), 'IP addresses, CIDR ranges, host names, *.suffixes or groups, separated by commas')
 const byComma = list(text(), 'texts, separated by commas')
+const portalSecret = text('32 characters or more', (value) => value.length >= 32)
 const days = integer({ min: 1 })
 const identifier = text('lower-case letters, digits and underscores', (value) => /^[a-z_][a-z0-9_]*$/.test(value))
 
@@ -58,6 +59,12 @@ export const settings = {
     'POSTHORN_PUBLIC_URL',
     url('https:', 'http:'),
     'the url under which browsers reach the administrative API, where a proxy changes `Host`',
+  ),
+  portalSecret: optional(
+    'POSTHORN_PORTAL_SECRET',
+    list(portalSecret, `${portalSecret.form}, one or two separated by a comma`, { min: 1, max: 2 }),
+    'signs links to the portal, which is at `/portal` of the admin port when this is set; of two the first signs',
+    { isSecret: true },
   ),
   databaseUrl: optional('DATABASE_URL', url('postgres:', 'postgresql:'), 'PostgreSQL, which then is the storage', {
     isSecret: true,
@@ -168,13 +175,15 @@ const clientVariables = {
 /** Kubernetes gives every container such variables for a service of the name `posthorn`; tests have their own. */
 const fromElsewhere = /^POSTHORN_(TEST_.*|([A-Z0-9_]+_)?(SERVICE_(HOST|PORT(_.*)?)|PORT(_\d+_.*)?))$/
 
-/** Variables that begin as ours do and that no setting has. */
+/** Every variable that some command reads. */
+export const knownVariables: readonly string[] = [
+  ...Object.values(settings).map(({ variable }) => variable),
+  ...Object.keys(clientVariables),
+]
+
+/** Variables that begin as ours do and that nothing reads. */
 export function unknownVariables(env: Readonly<Record<string, string | undefined>>): string[] {
-  const known = new Set<string>([
-    ...Object.values(settings).map(({ variable }) => variable),
-    ...Object.keys(clientVariables),
-  ])
   return Object.keys(env).filter(
-    (name) => name.startsWith('POSTHORN_') && !known.has(name) && !fromElsewhere.test(name),
+    (name) => name.startsWith('POSTHORN_') && !knownVariables.includes(name) && !fromElsewhere.test(name),
   )
 }

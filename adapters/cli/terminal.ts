@@ -29,7 +29,7 @@ export function terminal(env: Readonly<Record<string, string | undefined>>): Ter
     columns: isInteractive ? Math.max(40, stdout.columns) : Infinity,
     line: (text = '') => void stdout.write(`${text}\n`),
     json: (value) => void stdout.write(`${JSON.stringify(value)}\n`),
-    note: (text) => void stderr.write(`${text}\n`),
+    note: (text) => void stderr.write(`${fitted(text, stderr.isTTY ? Math.max(40, stderr.columns) : Infinity)}\n`),
     paint: (style, text) => (coloured ? styleText(style, text) : text),
   }
 }
@@ -60,4 +60,15 @@ export function wrapped(text: string, columns: number, indent = ''): string {
     else lines[lines.length - 1] = last === '' ? word : `${last} ${word}`
   }
   return lines.map((line) => indent + line).join('\n')
+}
+
+/** A text whose lines that are too long go on below, further in. Words that are too long stay whole. */
+export function fitted(text: string, columns: number): string {
+  return text
+    .split('\n')
+    .map((line) => {
+      const indent = /^ */.exec(line)![0]
+      return line.length <= columns ? line : indent + wrapped(line.trim(), columns, `${indent}  `).trimStart()
+    })
+    .join('\n')
 }

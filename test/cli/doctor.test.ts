@@ -8,7 +8,8 @@ import { beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { createPosthorn, definePlugin } from '../../adapters/node/index.ts'
 import { openPostgres } from '../../adapters/postgres/index.ts'
-import { folder, posthorn, suiteDatabase } from '../support/cli.ts'
+import { eventValidation } from '../../src/plugins/event-validation/index.ts'
+import { folder, installed, posthorn, suiteDatabase } from '../support/cli.ts'
 import { describeOwnRedis, startRedis } from '../support/redis.ts'
 
 interface Finding {
@@ -21,8 +22,12 @@ interface Finding {
 const slow = { timeout: 60_000 }
 
 /** What the doctor finds wrong. Its exit code must agree. */
-async function wrong(env: Readonly<Record<string, string>>, args: readonly string[] = []): Promise<readonly Finding[]> {
-  const { code, out, err } = await posthorn(['doctor', '--json', ...args], { env })
+async function wrong(
+  env: Readonly<Record<string, string>>,
+  args: readonly string[] = [],
+  at?: string,
+): Promise<readonly Finding[]> {
+  const { code, out, err } = await posthorn(['doctor', '--json', ...args], { env, ...(at !== undefined && { at }) })
   const { findings } = JSON.parse(out || JSON.stringify({ findings: [] })) as { findings: readonly Finding[] }
   const found = findings.filter(({ level }) => level === 'problem')
   expect([code, err]).toEqual([found.length > 0 ? 1 : 0, ''])
@@ -159,6 +164,27 @@ describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
     ])
     await asked('update backlog.jobs set due_at = due_at - 600000')
     expect(messages(await wrong(left))).toContain('backlog: 1 job waits, the oldest due for 10m.')
+  })
+
+  test('10: a plugin of ours whose package is not installed', slow, async () => {
+    const ours = await migrated('ours')
+    const instance = createPosthorn({ storage: openPostgres(url, { schema: 'ours' }), plugins: [eventValidation()] })
+    const config = { version: 'draft-2020-12', schemas: { 'order.paid': '{}' } } as const
+    for (const enabled of [true, false]) {
+      const { id } = await instance.sources.create('default', { config: { http: { path: `/${enabled}` } } })
+      await instance.plugins.create('default', { source_id: id, name: 'event-validation', enabled, config })
+    }
+    await instance.stop()
+    const sentence = '1 enabled plugin of the name event-validation cannot be run: requests get 500, deliveries fail.'
+    const advice = 'Run npm i re2js, name it in POSTHORN_PLUGINS where that is set, or disable the rows.'
+    const missing = [{ check: 'plugins', level: 'problem', message: sentence, advice }]
+
+    expect(await wrong(ours)).toEqual([])
+    expect(await wrong({ ...ours, POSTHORN_PLUGINS: 'function' })).toEqual(missing)
+    const { entry: without } = installed('pg')
+    expect(await wrong(ours, [], without)).toEqual(missing)
+    const { entry: beside } = installed('pg', 're2js')
+    expect(await wrong(ours, [], beside)).toEqual([])
   })
 })
 

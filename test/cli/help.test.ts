@@ -33,6 +33,7 @@ describe('a command that is called wrongly exits with 2', () => {
     [['verify']],
     [['secrets', 'reseal']],
     [['secrets', 'status']],
+    [['portal-link']],
     [['dump', '--url', 'localhost:9601']],
     [['serve', '--config', '/nowhere/posthorn.config.js']],
   ])('%j', async (args) => {

@@ -1,7 +1,11 @@
-import { expect, test } from 'vitest'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+import { describe, expect, inject, onTestFinished, test } from 'vitest'
 
 import { verifyWebhook } from '../../src/verify.ts'
-import { onEveryServer, posthorn, running, server } from '../support/cli.ts'
+import { onEveryServer, posthorn, running, server, suiteDatabase } from '../support/cli.ts'
 import { hooks } from '../support/hooks.ts'
 
 const slow = { timeout: 60_000 }
@@ -16,7 +20,18 @@ onEveryServer((engine) => {
       const body = JSON.stringify({ config: { http: { path: '/listen' } } })
       await fetch(`${admin}/sources`, { method: 'POST', body })
       const env = { POSTHORN_URL: admin }
-      const before = (await posthorn(['dump'], { env })).out
+      /** All that the server shows of itself, but for the events. */
+      const shown = async () => {
+        const ask = async (path: string) => await (await fetch(`${admin}${path}`)).json()
+        const processes = (await ask('/instance/processes')) as readonly { readonly id: string }[]
+        return {
+          dump: (await posthorn(['dump'], { env })).out,
+          workspaces: await ask('/workspaces'),
+          attempts: await ask('/attempts'),
+          processes: processes.map(({ id }) => id),
+        }
+      }
+      const before = await shown()
       await posthorn(['events', 'send', 'order.old'], { env })
 
       const listening = running(['listen', '--forward-to', receiver.url, '--events', 'order.*'], { env })
@@ -40,7 +55,7 @@ onEveryServer((engine) => {
       await expect.poll(() => receiver.received.at(-1)?.headers['webhook-id'], { timeout: 20_000 }).toBe(id)
 
       await listening.kill()
-      expect((await posthorn(['dump'], { env })).out).toBe(before)
+      expect(await shown()).toEqual(before)
     },
   )
 })
@@ -67,6 +82,65 @@ test('listen outlives a restart of the local server, and one of the server', slo
   await expect.poll(() => second.received.at(-1)?.headers['webhook-event-type'], { timeout: 20_000 }).toBe('order.two')
   expect(await listening.stop()).toBe(0)
 })
+
+describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL, with two servers', () => {
+  if (inject('postgresUrl') === null) return
+  const { url } = suiteDatabase()
+  const env = { DATABASE_URL: url }
+
+  test('what was published while its server was away comes once, and no event comes twice', slow, async () => {
+    const receiver = await hooks()
+    const types = () => receiver.received.map(({ headers }) => headers['webhook-event-type'])
+    const other = await server({ ...env, POSTHORN_ROLE: 'api' })
+    const send = (type: string) => posthorn(['events', 'send', type], { env: { POSTHORN_URL: other.admin } })
+    const killed = await server(env)
+    const listening = running(['listen', '--forward-to', receiver.url], { env: { POSTHORN_URL: killed.admin } })
+    await listening.says(/^Signed with/)
+    await send('order.one')
+    await expect.poll(types, { timeout: 20_000 }).toEqual(['order.one'])
+
+    await killed.kill()
+    await listening.says(/does not answer/)
+    await send('order.two')
+    await server({ ...env, PORT_ADMIN: new URL(killed.admin).port })
+    await send('order.three')
+    await expect.poll(types, { timeout: 20_000 }).toEqual(['order.one', 'order.two', 'order.three'])
+    await send('order.four')
+    await expect.poll(types, { timeout: 20_000 }).toEqual(['order.one', 'order.two', 'order.three', 'order.four'])
+    expect(await listening.stop()).toBe(0)
+  })
+})
+
+test('it can be ended while its server is away, also between an event and its data', slow, async () => {
+  const old = await server()
+  const front = await holding(old.admin)
+  const listening = running(['listen', '--forward-to', 'http://127.0.0.1:1/'], { env: { POSTHORN_URL: front.url } })
+  await listening.says(/^Signed with/)
+  await posthorn(['events', 'send', 'order.one'], { env: { POSTHORN_URL: old.admin } })
+  await front.refused
+  expect(await listening.stop()).toBe(0)
+})
+
+/** A server in front of another, which breaks the connection of each request for the data of an event. */
+async function holding(behind: string) {
+  let refuse = (): void => {}
+  const refused = new Promise<void>((resolve) => (refuse = resolve))
+  const front = createServer((request, response) => {
+    if (/\/events\/\w+$/.test(request.url!)) {
+      request.socket.destroy()
+      return refuse()
+    }
+    void fetch(`${behind}${request.url}`).then(async (answer) => {
+      response.writeHead(answer.status, { 'content-type': 'application/json' }).end(await answer.text())
+    })
+  })
+  await once(front.listen(0, '127.0.0.1'), 'listening')
+  onTestFinished(() => {
+    front.close()
+    front.closeAllConnections()
+  })
+  return { url: `http://127.0.0.1:${(front.address() as AddressInfo).port}`, refused }
+}
 
 test('what cannot be meant is told before anything starts', slow, async () => {
   const run = (...args: string[]) => posthorn(['listen', ...args])

@@ -45,3 +45,36 @@ test('a secret is in no message', () => {
   expect(problems).toHaveLength(3)
   expect(problems.join()).not.toMatch(/hunter2|two words/)
 })
+
+test.each([
+  ['POSTHORN_CONCURENCY', 'POSTHORN_CONCURRENCY'],
+  ['POSTHORN_LOGLEVEL', 'POSTHORN_LOG_LEVEL'],
+  ['POSTHORN_ROLES', 'POSTHORN_ROLE'],
+  ['POSTHORN_TOKENS', 'POSTHORN_TOKEN'],
+  // Names without what most begin with, and parts of names.
+  ['POSTHORN_HOST', 'HOST'],
+  ['POSTHORN_DATABASE_URL', 'DATABASE_URL'],
+  ['POSTHORN_PORT_ADMIN', 'PORT_ADMIN'],
+  ['POSTHORN_TIMEOUT', 'POSTHORN_TIMEOUT_MS'],
+  ['POSTHORN_POOL', 'POSTHORN_DATABASE_POOL'],
+  // All of these are as far from a setting as from another.
+  ['POSTHORN_NOPE', null],
+  ['POSTHORN_X', null],
+  ['POSTHORN_', null],
+  ['POSTHORN_DEBUG', null],
+  ['POSTHORN_DAYS', null],
+  ['POSTHORN_MAX', null],
+])('%s is no setting, and %s is meant', (name, meant) => {
+  const guess = meant === null ? '' : `; did you mean ${meant}?`
+  expect(readSettings({ [name]: '1' }).problems).toEqual([`${name} is no setting${guess}`])
+})
+
+test.each([
+  ['rolle', 'role'],
+  ['pool', 'databasePool'],
+  ['pluginKind', 'pluginKinds'],
+  ['nope', null],
+])('%s of a file is no setting, and %s is meant', (name, meant) => {
+  const guess = meant === null ? '' : `; did you mean ${meant}?`
+  expect(readSettings({}, { [name]: '1' }).problems).toEqual([`${name} is no setting${guess}`])
+})

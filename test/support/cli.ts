@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
+import { dirname, join, resolve } from 'node:path'
 
 import pg from 'pg'
 import { afterAll, beforeAll, describe, inject, onTestFinished } from 'vitest'
 
+import manifest from '../../package.json' with { type: 'json' }
 import { type Program, program } from './program.ts'
 import { describeRedis, freshNamespace, sharedRedis } from './redis.ts'
 
@@ -29,6 +30,7 @@ export const commands = [
   'verify',
   'secrets status',
   'secrets reseal',
+  'portal-link',
 ]
 
 /** What is set where tests run must not reach a command. */
@@ -41,12 +43,17 @@ export interface Ended {
   readonly err: string
 }
 
-/** Runs a command of the built command line to its end. */
+/** Runs a command of the built command line to its end; `at` is its file, where it is not that of this repository. */
 export function posthorn(
   args: readonly string[],
-  { env = {}, cwd = '.', input }: { env?: Env; cwd?: string; input?: string | Uint8Array } = {},
+  {
+    env = {},
+    cwd = '.',
+    input,
+    at = entry,
+  }: { env?: Env; cwd?: string; input?: string | Uint8Array; at?: string } = {},
 ): Promise<Ended> {
-  const child = spawn(process.execPath, [entry, ...args], { cwd, env: { ...process.env, ...clean, ...env } })
+  const child = spawn(process.execPath, [at, ...args], { cwd, env: { ...process.env, ...clean, ...env } })
   let out = ''
   let err = ''
   child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()))
@@ -80,6 +87,20 @@ export async function server(env: Env = {}, args: readonly string[] = []): Promi
   const isWorker = args.includes('worker')
   const face = async (name: string) => (isWorker ? '' : (await started.says(new RegExp(`^${name} `))).split(/ +/)[1]!)
   return { ...started, admin: await face('admin'), gateway: await face('gateway'), status }
+}
+
+/** The built package as it lies in a project that has its dependencies, and of other packages those that are named. */
+export function installed(...packages: readonly string[]): { readonly entry: string } {
+  const modules = join(folder(), 'node_modules')
+  const home = join(modules, 'posthorn')
+  mkdirSync(home, { recursive: true })
+  cpSync('dist', join(home, 'dist'), { recursive: true })
+  cpSync('package.json', join(home, 'package.json'))
+  for (const name of [...Object.keys(manifest.dependencies), ...packages]) {
+    mkdirSync(dirname(join(modules, name)), { recursive: true })
+    symlinkSync(resolve('node_modules', name), join(modules, name))
+  }
+  return { entry: join(home, manifest.bin.posthorn) }
 }
 
 /** A folder that is gone after the test. */

@@ -12,7 +12,7 @@ export const backlogCheck: Check = async ({ engine, storage }) => {
   const { size, oldestDueAt } = await queue.stats(now)
   const waiting = size === 1 ? '1 job waits' : `${size} jobs wait`
   const late = oldestDueAt === null ? 0 : now - oldestDueAt
-  if (late <= maxMs) return [ok('backlog', `${waiting}, nothing of it for long.`)]
+  if (late <= maxMs) return [ok('backlog', size === 0 ? 'No job waits.' : `${waiting}, none for long.`)]
   return [
     problem(
       'backlog',

@@ -1,6 +1,6 @@
 import type { CursorPage, ListInput, OffsetPage } from 'posthorn'
 
-import { pluginKinds } from '../plugin-kinds.ts'
+import { packagesOf, pluginKinds } from '../plugin-kinds.ts'
 import { type Check, ok, problem } from './check.ts'
 
 const builtIn = [
@@ -27,9 +27,16 @@ export const pluginsCheck: Check = async ({ posthorn, settings, code }) => {
     problem(
       'plugins',
       `${count} enabled ${count === 1 ? 'plugin' : 'plugins'} of the name ${name} cannot be run: requests get 500, deliveries fail.`,
-      'Install its packages, or pass it in pluginKinds of posthorn.config.js, or disable the rows.',
+      `${remedyOf(name)}, or disable the rows.`,
     ),
   )
+}
+
+function remedyOf(name: string): string {
+  const packages = packagesOf(name)
+  return packages === null
+    ? 'Pass it in pluginKinds of posthorn.config.js'
+    : `Run npm i ${packages.join(' ')}, name it in POSTHORN_PLUGINS where that is set`
 }
 
 /** All rows of a list, page by page. */

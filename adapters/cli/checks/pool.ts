@@ -14,7 +14,7 @@ export const poolCheck: Check = async ({ engine: { database }, storage, settings
   )
   const [most, used] = [Number(row!['most']), Number(row!['used'])]
   if (databasePool < most) {
-    return [...advice, ok('pool', `The pool takes up to ${databasePool} of ${most} connections; ${used} are in use.`)]
+    return [...advice, ok('pool', `The pool takes up to ${databasePool} of ${most} connections; ${used} in use.`)]
   }
   return [
     ...advice,

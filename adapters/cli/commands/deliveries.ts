@@ -5,7 +5,7 @@ import { type Admin, adminOf, type AdminOptions, withAdminOptions } from '../adm
 import { timeText } from '../clock-text.ts'
 import { command, group, type Surroundings } from '../command.ts'
 import { attempts, follow, untilStopped } from '../follow.ts'
-import { cut, type Terminal } from '../terminal.ts'
+import { cut, tableLines, type Terminal } from '../terminal.ts'
 
 interface TailGiven extends AdminOptions {
   readonly endpoint?: string
@@ -46,7 +46,7 @@ function lineOf({ paint, columns }: Terminal, attempt: Attempt): string {
   const outcome = response === null ? (error_code ?? status) : `${response.status} in ${response.latency} ms`
   const text = [
     timeText(attempt.attempted_at ?? attempt.updated_at),
-    cut(outcome, 20).padEnd(12),
+    cut(outcome, 20).padEnd(15),
     `try ${attempt_number}`,
     attempt.id,
     ...(isGood ? [] : [error_message ?? '']),
@@ -67,8 +67,14 @@ function retry({ terminal, env }: Surroundings): Command {
       const admin = adminOf(options, env)
       const { event_id, endpoint_id } = await found(admin, id)
       const attempt = await admin.events.retry(admin.workspace, event_id, endpoint_id)
-      if (json) terminal.json(attempt)
-      else terminal.line(`${attempt.id}  event ${event_id} goes to endpoint ${endpoint_id} once more`)
+      if (json) return terminal.json(attempt)
+      terminal.line('The event goes to the endpoint once more.')
+      const rows = [
+        ['attempt', attempt.id],
+        ['event', event_id],
+        ['endpoint', endpoint_id],
+      ]
+      for (const text of tableLines(rows, terminal.columns)) terminal.line(text)
     })
 }
 

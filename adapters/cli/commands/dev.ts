@@ -13,7 +13,7 @@ import { now } from '../now.ts'
 import { readSettings } from '../read-settings.ts'
 import { type Arrival, receiver } from '../receiver.ts'
 import { cut, type Terminal } from '../terminal.ts'
-import { allOf } from './serve.ts'
+import { allOf } from '../given-settings.ts'
 
 interface Given {
   readonly database?: string
@@ -33,7 +33,9 @@ export function devCommand({ terminal, env }: Surroundings): Command {
       if (problems.length > 0) throw new UsageError(allOf(problems))
       const secret = `whsec_${randomBytes(32).toString('base64')}`
       const show = (arrival: Arrival) => void shown(terminal, arrival, secret, json === true)
-      const [{ startServer }, hooks] = [await import('../serve.ts'), await receiver(show)]
+      const { startServer } = await import('../serve.ts')
+      const { portalOf } = await import('../admin-face.ts')
+      const hooks = await receiver(show)
       const stopped = untilStopped() // a signal that comes while the server starts counts too
       const { note } = terminal
       const logger = { debug() {}, info() {}, warn: note, error: note }
@@ -43,8 +45,10 @@ export function devCommand({ terminal, env }: Surroundings): Command {
       })
       const [admin, gateway] = [server.faces['admin']!.url, server.faces['gateway']!.url]
       await connect(server.posthorn, hooks.url, secret)
-      if (json) terminal.json({ admin, gateway: `${gateway}${path}`, status: server.faces['status']!.url, secret })
-      else introduce(terminal, { admin, gateway })
+      const { url: portal } = await portalOf(server.posthorn, settings, {}, admin).session('default')
+      if (json)
+        terminal.json({ admin, gateway: `${gateway}${path}`, status: server.faces['status']!.url, portal, secret })
+      else introduce(terminal, { admin, gateway, portal })
       await server.posthorn.events.create('default', { event_type: 'posthorn.hello', data: { hello: 'webhooks' } })
       if (!stopped.aborted) await once(stopped, 'abort')
       hooks.close()
@@ -63,6 +67,7 @@ function devEnvironment({ PATH }: Environment, database: string | undefined, por
     PORT_ADMIN: at(1),
     PORT_STATUS: at(2),
     POSTHORN_ALLOW: '@loopback',
+    POSTHORN_PORTAL_SECRET: randomBytes(32).toString('base64'),
     ...(database !== undefined && { DATABASE_URL: database }),
   }
 }
@@ -89,10 +94,12 @@ async function disconnect(posthorn: Posthorn): Promise<void> {
   await posthorn.sources.delete('default', id)
 }
 
-function introduce({ line, paint }: Terminal, { admin, gateway }: { admin: string; gateway: string }): void {
+function introduce({ line, paint }: Terminal, { admin, gateway, portal }: Readonly<Record<string, string>>): void {
   line(`${paint('bold', 'Posthorn')} listens on this machine only. Ctrl-C ends it.`)
   line(`admin    ${admin}`)
   line(`gateway  ${gateway}${path}`)
+  line(`page     ${admin}/dashboard`)
+  line(`portal   ${portal}`)
   line('Every event goes to a receiver in this terminal. Send one from another:')
   line()
   line(`  curl ${gateway}${path} \\`)

@@ -1,9 +1,9 @@
 import type { Command } from 'commander'
 
 import { command, type Surroundings } from '../command.ts'
+import { settingsOf } from '../given-settings.ts'
 import { now } from '../now.ts'
 import { wrapped } from '../terminal.ts'
-import { settingsOf } from './serve.ts'
 
 export function doctorCommand({ terminal, env }: Surroundings): Command {
   return command(

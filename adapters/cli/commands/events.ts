@@ -42,7 +42,7 @@ function send({ terminal, env }: Surroundings): Command {
       const event = await admin.events.create(admin.workspace, input)
       if (json) return terminal.json(event)
       const reasons = await admin.events.explain(admin.workspace, event.id)
-      terminal.line(`${event.id}  ${event.event_type}`)
+      terminal.line(cut(`${event.id}  ${event.event_type}`, terminal.columns))
       terminal.line(`wanted by ${reasons.filter(({ matched }) => matched).length} of ${reasons.length} endpoints`)
     })
 }

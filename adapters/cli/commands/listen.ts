@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import type { Command } from 'commander'
 import type { Event, Posthorn } from 'posthorn'
@@ -42,7 +43,7 @@ export function listenCommand({ terminal, env }: Surroundings): Command {
       }
       try {
         for await (const event of follow(admin, events(admin), { signal, note: terminal.note, ready })) {
-          if (wants(wanted, event.event_type)) await forwarded(local, admin, event)
+          if (wants(wanted, event.event_type)) await forwarded(local, admin, event, signal)
         }
       } finally {
         await local.stop({ timeoutMs: 1_000 })
@@ -51,21 +52,22 @@ export function listenCommand({ terminal, env }: Surroundings): Command {
 }
 
 /** Puts an event of the server into the local instance, with its own id and the very text of its data. */
-async function forwarded(local: Posthorn, admin: Admin, { id, event_type }: Event): Promise<void> {
-  const text = await raw(admin, id)
+async function forwarded(local: Posthorn, admin: Admin, { id, event_type }: Event, signal: AbortSignal): Promise<void> {
+  const text = await raw(admin, id, signal)
   if (text === null) return
   await local.events.create('default', { id, event_type, data: new JsonText(JSON.stringify({ text })) })
 }
 
-/** The data as it came; null when the event is gone, as in a workspace that was deleted meanwhile. */
-async function raw(admin: Admin, id: string): Promise<string | null> {
-  for (;;) {
+/** The data as it came; null when the event is gone, as in a workspace that was deleted meanwhile, and when `signal` ends the wait. */
+async function raw(admin: Admin, id: string, signal: AbortSignal): Promise<string | null> {
+  while (!signal.aborted) {
     try {
       return await admin.events.raw(admin.workspace, id)
     } catch (error) {
       if ((error as { code?: unknown }).code === 'not_found') return null
       if (!isAway(error)) throw error
-      await new Promise((resolve) => setTimeout(resolve, 1_000))
+      await sleep(1_000, null, { signal }).catch(() => {})
     }
   }
+  return null
 }

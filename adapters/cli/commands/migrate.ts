@@ -4,7 +4,7 @@ import { command, type Surroundings } from '../command.ts'
 import { openDatabase } from '../engine.ts'
 import { UsageError } from '../failure.ts'
 import { schemaVersionOf } from '../schema-version.ts'
-import { allOf, settingsOf } from './serve.ts'
+import { allOf, settingsOf } from '../given-settings.ts'
 
 interface Given {
   readonly config?: string

@@ -2,6 +2,7 @@ import { type Command, InvalidArgumentError } from 'commander'
 import type { ReplayInput } from 'posthorn'
 
 import { adminOf, type AdminOptions, withAdminOptions } from '../admin.ts'
+import { spanMs } from '../clock-text.ts'
 import { command, type Surroundings } from '../command.ts'
 import { now } from '../now.ts'
 import { patternsOf } from '../patterns.ts'
@@ -58,11 +59,9 @@ export function replayCommand({ terminal, env }: Surroundings): Command {
     })
 }
 
-const unitMs: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 }
-
 function momentOf(text: string): number {
-  const span = /^(\d+)([smhd])$/.exec(text)
-  if (span !== null) return now() - Number(span[1]) * unitMs[span[2]!]!
+  const span = spanMs(text)
+  if (span !== null) return now() - span
   const at = Date.parse(text)
   if (Number.isNaN(at)) throw new InvalidArgumentError('It must be such as 30m, 2h, 7d, or 2026-11-22T10:00:00Z.')
   return at

@@ -3,10 +3,9 @@ import type { Posthorn } from 'posthorn'
 
 import { command, group, type Surroundings } from '../command.ts'
 import { UsageError } from '../failure.ts'
-import { lineLogger } from '../logger.ts'
 import { now } from '../now.ts'
 import { tableLines, type Terminal, wrapped } from '../terminal.ts'
-import { allOf, explained, settingsOf } from './serve.ts'
+import { withPosthorn } from '../with-posthorn.ts'
 
 type SecretsStatus = Awaited<ReturnType<Posthorn['secrets']['status']>>
 type ResealReport = Awaited<ReturnType<Posthorn['secrets']['reseal']>>
@@ -28,7 +27,7 @@ export function secretsCommand({ terminal, env }: Surroundings): Command {
   )
     .option('--config <file>', 'configuration file (default: posthorn.config.{js,ts,yaml})')
     .action(async ({ config, json }: Given) => {
-      const found = await withPosthorn(env, config, terminal, (posthorn) => posthorn.secrets.status())
+      const found = await withPosthorn({ env, config, terminal }, (posthorn) => posthorn.secrets.status())
       if (json) terminal.json(found)
       else showStatus(terminal, found)
       if (found.keys.some(({ known }) => !known)) process.exitCode = 1
@@ -44,7 +43,7 @@ export function secretsCommand({ terminal, env }: Surroundings): Command {
       const stopping = new AbortController()
       const stop = () => stopping.abort()
       process.once('SIGINT', stop).once('SIGTERM', stop)
-      const report = await withPosthorn(env, config, terminal, async (posthorn) => {
+      const report = await withPosthorn({ env, config, terminal }, async (posthorn) => {
         if ((await posthorn.secrets.status()).seals_with === null)
           throw new UsageError('set POSTHORN_SECRETS_KEYS: with which key shall secrets be sealed?')
         let saidAt = now()
@@ -61,35 +60,6 @@ export function secretsCommand({ terminal, env }: Surroundings): Command {
       if (report.problems.length > 0 || isStopped) process.exitCode = 1
     })
   return group('secrets', 'seal stored secrets with another key, and count them', status, reseal)
-}
-
-async function withPosthorn<Answer>(
-  env: Surroundings['env'],
-  config: string | undefined,
-  terminal: Terminal,
-  work: (posthorn: Posthorn) => Promise<Answer>,
-): Promise<Answer> {
-  const { settings, code, problems } = await settingsOf(env, config)
-  // What is wrong for a server is no matter here; a wrong engine or key is.
-  const ours = problems.filter((each) => /database|redis|secrets|plugins/i.test(each))
-  if (ours.length > 0) throw new UsageError(allOf(ours))
-  const { openEngine } = await import('../engine.ts')
-  const { makePosthorn } = await import('../serve.ts')
-  const engine = await openEngine(settings, code)
-  if (engine.names.length === 0)
-    throw new UsageError('set DATABASE_URL or REDIS_URL: what a server has in memory is in that server alone')
-  try {
-    const logger = lineLogger({ log: 'text', logLevel: 'error' }, terminal.note)
-    const posthorn = await makePosthorn(settings, code, engine, logger)
-    try {
-      await engine.options.storage?.verify?.()
-      return await work(posthorn)
-    } finally {
-      await posthorn.stop() // lets go of the engine
-    }
-  } catch (error) {
-    throw explained(error)
-  }
 }
 
 function showStatus({ line, columns, paint }: Terminal, { seals_with, keys, clear }: SecretsStatus): void {

@@ -1,10 +1,9 @@
 import type { Command } from 'commander'
 
 import { command, type Surroundings } from '../command.ts'
-import { configurationFile } from '../configuration-file.ts'
-import { Failure, UsageError } from '../failure.ts'
+import { UsageError } from '../failure.ts'
+import { allOf, explained, settingsOf } from '../given-settings.ts'
 import { lineLogger } from '../logger.ts'
-import { readSettings } from '../read-settings.ts'
 import { type Settings, settings as table } from '../settings.ts'
 
 interface Given {
@@ -47,29 +46,10 @@ export function serveCommand({ terminal, env }: Surroundings): Command {
     })
 }
 
-export async function settingsOf(env: Surroundings['env'], config: string | undefined) {
-  const { values } = await configurationFile(config)
-  return readSettings(env, values)
-}
-
-/** All mistakes at once. */
-export function allOf(problems: readonly string[]): string {
-  const [only] = problems
-  if (problems.length === 1) return only!
-  return `${problems.length} settings are wrong:\n${problems.map((each) => `  ${each}`).join('\n')}`
-}
-
-/** A package that is missing is told as what to install. */
-export function explained(error: unknown): unknown {
-  const text = error instanceof Error ? error.message : ''
-  if (text.startsWith('createPosthorn: ')) return new UsageError(text.replace('createPosthorn: ', ''))
-  return /needs (the package|a client)/.test(text) ? new Failure(text.replace(/^open\w+ /, 'the server ')) : error
-}
-
 type Running = Awaited<ReturnType<typeof import('../serve.ts').startServer>>
 
 function announce(
-  { log, role }: Settings,
+  { log, role, portalSecret }: Settings,
   { engine, faces }: Running,
   write: (line: string) => void,
   info: (message: string, details: Readonly<Record<string, unknown>>) => void,
@@ -81,7 +61,9 @@ function announce(
   }
   write(`Posthorn on ${engine.names.length > 0 ? engines : 'memory: nothing survives a restart'}`)
   for (const [name, { url }] of Object.entries(faces)) write(`${name.padEnd(8)} ${url}`)
-  if (faces['admin'] !== undefined) write(`page     ${faces['admin'].url}/dashboard`)
+  if (faces['admin'] === undefined) return
+  write(`page     ${faces['admin'].url}/dashboard`)
+  if (portalSecret !== undefined) write(`portal   ${faces['admin'].url}/portal`)
 }
 
 async function signalled(): Promise<NodeJS.Signals> {

@@ -39,13 +39,16 @@ async function ask<Answer>(url: string): Promise<Answer> {
   }
 }
 
+/** Of the names, with two blanks: the longest is that of the requests. */
+const width = 'requests in'.length + 2
+
 function show({ line, paint, columns }: Terminal, health: HealthReport, report: StatusReport): void {
   const colour = (status: string) => paint(status === 'UP' ? 'green' : 'red', status)
-  line(`Server   ${colour(health.status)}, up for ${report.uptime}, ${report.runtime.go}`)
+  line(`${'server'.padEnd(width)}${colour(health.status)}, up for ${report.uptime}, ${report.runtime.go}`)
   for (const [name, { status, error, listening }] of Object.entries(health.components)) {
     const detail =
       error ?? (listening === false ? 'news of other processes do not arrive; jobs are found by polls' : '')
-    line(`${name.padEnd(8)} ${colour(status)}${detail === '' ? '' : `: ${detail}`}`)
+    line(`${name.padEnd(width)}${colour(status)}${detail === '' ? '' : `: ${detail}`}`)
   }
   const { queue, event } = report
   const rows = [

@@ -6,6 +6,7 @@ import { command, type Surroundings } from '../command.ts'
 import { UsageError } from '../failure.ts'
 import { now } from '../now.ts'
 import { recordedRequest } from '../recorded-request.ts'
+import { fitted } from '../terminal.ts'
 
 interface Given {
   readonly secret: readonly string[]
@@ -33,7 +34,7 @@ export function verifyCommand({ terminal }: Surroundings): Command {
       const check = await checkSignature(request, { secrets: secret, toleranceSeconds: tolerance, now: now() })
       if (check.reason === 'secret') throw new UsageError(`--secret: ${check.message}`)
       if (json) terminal.json(check)
-      else terminal.line(terminal.paint(check.holds ? 'green' : 'red', check.message))
+      else terminal.line(terminal.paint(check.holds ? 'green' : 'red', fitted(check.message, terminal.columns)))
       if (!check.holds) process.exitCode = 1
     })
 }
