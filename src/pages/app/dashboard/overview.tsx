@@ -6,7 +6,7 @@ import { Figures, Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link, parameters } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
+import { Empty, Loading, Shown } from '../kit/states.tsx'
 import { type Page, Table } from '../kit/table.tsx'
 import type { Endpoint, StatsReport, StatusReport, Workspace } from '../kit/types.ts'
 import { t } from '../texts.ts'
@@ -135,10 +135,12 @@ function Failing({ scope }: { readonly scope: Scope }) {
   ]
   return (
     <Panel title={t('overview.failing')}>
-      {rows.length === 0 ? (
+      {off.data === undefined && recent.data === undefined ? (
+        <Loading rows={2} />
+      ) : rows.length === 0 ? (
         <p class="dim">{t('overview.failing.none')}</p>
       ) : (
-        <ul class="rows">
+        <ul class="rows rows-even">
           {rows.map(({ id, name, text, isOff }) => (
             <li key={id} class="row-line">
               <Badge tone={isOff ? 'bad' : 'warn'}>{t(isOff ? 'state.off' : 'overview.failing.now')}</Badge>
