@@ -67,14 +67,15 @@ export const catalogue = {
 }
 const types = Object.keys(catalogue)
 
-/** What receivers answer, by the first part of the path. */
+/** What receivers answer, by the first part of the path: those `mended` and `away` get healthy. */
 export const receiver = { healthy: false, body: hostile }
 
 function answer(request, response) {
   request.resume().on('end', () => {
     const kind = request.url.split('/')[1]
     const bad = kind === 'bad' || (kind === 'mended' && !receiver.healthy) || (kind === 'flaky' && Math.random() < 0.3)
-    const status = kind === 'gone' ? 410 : bad ? 500 : 200
+    const isGone = kind === 'gone' || (kind === 'away' && !receiver.healthy)
+    const status = isGone ? 410 : bad ? 500 : 200
     response.writeHead(status, { 'content-type': 'text/html', 'x-hostile': '<b>' }).end(receiver.body)
   })
 }

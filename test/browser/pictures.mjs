@@ -3,7 +3,6 @@
 import { mkdirSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
-import { chromium } from 'playwright-core'
 import { launch } from './browser.mjs'
 import { fillMonth, startInstance, workspace } from './instance.mjs'
 
@@ -16,7 +15,7 @@ mkdirSync(target, { recursive: true })
 const instance = await startInstance()
 await fillMonth(instance)
 const { posthorn, customers, base } = instance
-const browser = await launch(chromium)
+const browser = await launch()
 const own = `/ops/w/${workspace}`
 const first = async (filter) => (await posthorn.deliveries.list(workspace, { limit: 1, ...filter })).data[0]
 const failed = await first({ status: 'FAILED' })
