@@ -78,6 +78,7 @@ function ofOperators(given) {
     receiver.healthy = true
 
     const page = await open(own)
+    await page.getByRole('region', { name: 'Operational events' }).getByText('endpoint turned off').first().waitFor()
     const failing = page.getByRole('region', { name: 'Failing endpoints' }).getByRole('listitem')
     await failing.filter({ hasText: 'The receiver answered 410 Gone.' }).getByRole('link').click()
     await page.getByText('This endpoint is off').waitFor()

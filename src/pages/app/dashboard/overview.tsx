@@ -12,11 +12,13 @@ import type { Endpoint, StatsReport, StatusReport, Workspace } from '../kit/type
 import { t } from '../texts.ts'
 import { useEndpoints } from '../views/deliveries.tsx'
 import { PeriodChoice } from '../views/health.tsx'
+import { Happenings } from './happenings.tsx'
 
 const refreshMs = 10_000
 
 /** How a workspace does, or all of them. */
 export function OverviewView({ scope }: { readonly scope: Scope | null }) {
+  const workspace = useWorkspaceId(scope)
   const period = periodOf(parameters.value.get('period'))
   const base = scope === null ? '/api/instance/stats' : `${scope.api}/stats`
   const stats = useLoad(
@@ -67,8 +69,16 @@ export function OverviewView({ scope }: { readonly scope: Scope | null }) {
           </div>
         </>
       )}
+      <Happenings scope={scope} workspace={workspace} />
     </>
   )
+}
+
+/** The id of the workspace that the address names; null until it is known. */
+function useWorkspaceId(scope: Scope | null): string | null {
+  const path = scope?.api ?? null
+  const { data } = useLoad(path, (signal) => ask<Workspace>(path!, { signal }))
+  return data?.id ?? null
 }
 
 function Totals({

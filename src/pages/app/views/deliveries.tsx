@@ -186,18 +186,23 @@ function ResendAll({
   const path = `${scope.api}/events/replay`
   const { data, error } = useLoad('count', (signal) => counted(path, body, signal))
   useEffect(() => {
-    if (error) say(error.message, 'bad')
+    if (!error) return
+    say(error.message, 'bad')
+    onClose()
   }, [error])
-  if (data === undefined) return null
   return (
     <Confirm
       title={t('delivery.resendAll')}
       text={
-        data.matched === 0 ? t('delivery.resendAll.none') : t('delivery.resendAll.text', { n: count(data.matched) })
+        data === undefined
+          ? t('endpoint.recover.counting')
+          : data.matched === 0
+            ? t('delivery.resendAll.none')
+            : t('delivery.resendAll.text', { n: count(data.matched) })
       }
       action={t('action.resend')}
       danger={false}
-      disabled={data.matched === 0}
+      disabled={(data?.matched ?? 0) === 0}
       run={async () => {
         const made = await replayed(path, body)
         say(t('delivery.resentMany', { n: count(made) }))
