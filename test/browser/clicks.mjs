@@ -1,10 +1,10 @@
 // How long each click takes until what it asks for is shown, with 100,000 deliveries stored on PostgreSQL:
-// `node clicks.mjs [tries]`. It prints a table and asserts nothing.
+// `node clicks.mjs [tries] [parts of clicks]`. It prints a table and asserts nothing.
 import { startBrowser } from './browser.mjs'
 import { fillMonth, startInstance, workspace } from './instance.mjs'
 import { startPostgres } from './postgres.mjs'
 
-const tries = Number(process.argv[2] ?? 7)
+const [tries = 7, ...parts] = process.argv.slice(2)
 const server = await startPostgres({ max_connections: '100', shared_buffers: '256MB' })
 const instance = await startInstance({ storage: server.storage })
 const { posthorn, customers, base } = instance
@@ -128,6 +128,7 @@ const all = [
 ]
 say('| on | click | median ms | slowest ms |')
 for (const [from, what, wanted] of all) {
+  if (parts.length > 0 && !parts.some((part) => what.includes(part))) continue
   const times = await measure([from, what, wanted])
   const place = from.replace(base, '').replace(/#.*/, '')
   const [median, slowest] = [times[Math.floor(times.length / 2)], times.at(-1)].map((ms) => Math.round(ms))
