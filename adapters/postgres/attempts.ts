@@ -168,21 +168,20 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
 
     async eventsOf(workspaceId, { endpoint_id, status, max }) {
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
+      const ofEndpoint = sql`a.endpoint_id = ${endpoint_id ?? ''}::text`
+      const isOpen = status === 'OPEN'
+      const ofStatus = sql`select a.event_id from ${
+        isOpen
+          ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
+          : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
+      } where o.workspace = ${workspace} and ${isOpen ? raw('true') : sql`o.status = ${status ?? ''}::text`}`
       const sides = [
         ...(endpoint_id === undefined
           ? []
-          : [
-              sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and a.endpoint_id = ${endpoint_id}::text`,
-            ]),
-        ...(status === undefined
-          ? []
-          : [
-              sql`select a.event_id from ${
-                status === 'OPEN'
-                  ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
-                  : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
-              } where o.workspace = ${workspace} and ${status === 'OPEN' ? raw('true') : sql`o.status = ${status}::text`}`,
-            ]),
+          : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and ${ofEndpoint}`]),
+        ...(status === undefined ? [] : [ofStatus]),
+        // An endpoint that does well may have many attempts beside many failed ones of others, and none of both.
+        ...(endpoint_id === undefined || status === undefined ? [] : [sql`${ofStatus} and ${ofEndpoint}`]),
       ]
       for (const side of sides) {
         const rows = await ask(sql`${side} limit ${max + 1}::int`)

@@ -61,7 +61,10 @@ export function dashboard<Catalogue extends object, Plugins>(
   const { asset, document } = shell(page, {
     title: 'Webhooks',
     basePath,
-    settings: options.texts === undefined ? {} : { texts: options.texts },
+    settings: {
+      ...(options.texts !== undefined && { texts: options.texts }),
+      ...(ctx.settings.operations !== undefined && { operations: ctx.settings.operations.workspace }),
+    },
     frameAncestors: [],
   })
   const reports = reportsOf(ctx, services)

@@ -48,6 +48,16 @@ describe('the dashboard', () => {
     expect(await (await get('/ops/webhooks', { method: 'HEAD' })).text()).toBe('')
   })
 
+  test('the page knows where operational events are, where the instance publishes them', async () => {
+    const settingsOf = async (options: object) => {
+      const ops = dashboard(createTestPosthorn({ logger: silent, ...options }), { authorize: () => true })
+      const text = await (await ops.fetch(new Request(`${origin}/`))).text()
+      return JSON.parse(/name="posthorn" content="([^"]*)"/.exec(text)![1]!.replaceAll('&quot;', '"')) as object
+    }
+    expect(await settingsOf({})).toEqual({ basePath: '' })
+    expect(await settingsOf({ operations: { workspace: 'ops' } })).toEqual({ basePath: '', operations: 'ops' })
+  })
+
   test('its authorize takes the place of that of the administrative API, for data and page alike', async () => {
     const asked: string[] = []
     const { posthorn, get } = made((_, { operation }) => {

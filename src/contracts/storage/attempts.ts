@@ -148,8 +148,8 @@ export interface Attempts {
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
   ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
   /**
-   * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `most`
-   * attempts meet one of the two; else null. An event may come twice, and one that meets only one of the two may come.
+   * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `max`
+   * attempts meet one of the two, or both; else null. An event may come twice, and one that meets only one of the two may come.
    */
   eventsOf(
     workspaceId: string,

@@ -6,7 +6,6 @@ import { useLoad } from '../kit/load.ts'
 import { match, place } from '../kit/router.tsx'
 import type { Scope } from '../kit/scope.ts'
 import { Empty } from '../kit/states.tsx'
-import type { Page } from '../kit/table.tsx'
 import type { Workspace } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { CatalogueView, useTypes } from '../views/catalogue.tsx'
@@ -73,9 +72,6 @@ export function App() {
   const { data } = useLoad(`workspace ${workspace}`, (signal) =>
     ask<Workspace>(`/api/workspaces/${segment(workspace)}`, { signal }),
   )
-  const { data: others } = useLoad('workspaces', (signal) =>
-    ask<Page<Workspace>>('/api/workspaces?limit=2', { signal }),
-  )
   const own = `/w/${segment(workspace)}`
   const item = (to: string, text: string): NavItem => ({ to, text })
   const ofWorkspace = [
@@ -88,9 +84,8 @@ export function App() {
     item(`${own}/catalogue`, t('nav.catalogue')),
     item(`${own}/configuration`, t('nav.configuration')),
   ]
-  const isAlone = (others?.data.length ?? 1) < 2
   const all = [
-    item('/', isAlone ? t('nav.instance') : t('nav.allWorkspaces')),
+    item('/', t('nav.allWorkspaces')),
     item('/workspaces', t('nav.workspaces')),
     item('/system', t('nav.system')),
   ]

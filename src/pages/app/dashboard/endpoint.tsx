@@ -120,7 +120,12 @@ function Settings({ of }: { readonly of: Endpoint }) {
           [t('endpoint.url'), <span class="mono">{`${request.method} ${request.url}`}</span>],
           [t('endpoint.id'), <Id of={of.id} />],
           [t('endpoint.events'), of.events.length > 0 ? of.events.join('\n') : <Patterns of={of.events} />],
-          [t('endpoint.retry'), retry.config.attempts.map((seconds) => duration(seconds * 1000)).join(', ')],
+          [
+            t('endpoint.retry'),
+            retry.config.attempts
+              .map((seconds) => (seconds === 0 ? t('endpoint.retry.now') : duration(seconds * 1000)))
+              .join(', '),
+          ],
           [t('endpoint.timeout'), request.timeout === 0 ? t('endpoint.timeout.default') : duration(request.timeout)],
           [
             t('endpoint.rate'),

@@ -113,7 +113,7 @@ function Explain({ scope, event }: { readonly scope: Scope; readonly event: stri
           all.length === 0 ? (
             <p class="dim">{t('endpoint.none')}</p>
           ) : (
-            <ul class="rows">
+            <ul class="rows rows-even">
               {all.map(({ endpoint_id, endpoint_name, matched, reason }) => (
                 <li key={endpoint_id} class="row-line">
                   <Badge tone={matched ? 'good' : 'dim'}>

@@ -6,17 +6,19 @@ import { Figures, Head, Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link, parameters } from '../kit/router.tsx'
 import { nameOf, type Scope } from '../kit/scope.ts'
-import { Empty, Shown } from '../kit/states.tsx'
+import { Empty, Loading, Shown } from '../kit/states.tsx'
 import { type Page, Table } from '../kit/table.tsx'
 import type { Endpoint, StatsReport, StatusReport, Workspace } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { useEndpoints } from '../views/deliveries.tsx'
 import { PeriodChoice } from '../views/health.tsx'
+import { Happenings } from './happenings.tsx'
 
 const refreshMs = 10_000
 
 /** How a workspace does, or all of them. */
 export function OverviewView({ scope }: { readonly scope: Scope | null }) {
+  const workspace = useWorkspaceId(scope)
   const period = periodOf(parameters.value.get('period'))
   const base = scope === null ? '/api/instance/stats' : `${scope.api}/stats`
   const stats = useLoad(
@@ -67,8 +69,16 @@ export function OverviewView({ scope }: { readonly scope: Scope | null }) {
           </div>
         </>
       )}
+      <Happenings scope={scope} workspace={workspace} />
     </>
   )
+}
+
+/** The id of the workspace that the address names; null until it is known. */
+function useWorkspaceId(scope: Scope | null): string | null {
+  const path = scope?.api ?? null
+  const { data } = useLoad(path, (signal) => ask<Workspace>(path!, { signal }))
+  return data?.id ?? null
 }
 
 function Totals({
@@ -135,10 +145,12 @@ function Failing({ scope }: { readonly scope: Scope }) {
   ]
   return (
     <Panel title={t('overview.failing')}>
-      {rows.length === 0 ? (
+      {off.data === undefined && recent.data === undefined ? (
+        <Loading rows={2} />
+      ) : rows.length === 0 ? (
         <p class="dim">{t('overview.failing.none')}</p>
       ) : (
-        <ul class="rows">
+        <ul class="rows rows-even">
           {rows.map(({ id, name, text, isOff }) => (
             <li key={id} class="row-line">
               <Badge tone={isOff ? 'bad' : 'warn'}>{t(isOff ? 'state.off' : 'overview.failing.now')}</Badge>

@@ -44,7 +44,7 @@ export function SystemView() {
           </Shown>
         </div>
       </Panel>
-      <Panel title={t('overview.backlog')}>
+      <Panel title={t('system.queue')}>
         <Shown of={status} rows={2}>
           {({ queue, event }) => (
             <Figures

@@ -9,6 +9,7 @@ export const deliveries = {
   'delivery.time': 'Event time',
   'delivery.last': 'Last try',
   'delivery.next': 'Next try',
+  'delivery.due': 'due',
   'delivery.title': 'Delivery',
   'delivery.timeline': 'Tries',
   'delivery.none': 'No deliveries yet',

@@ -23,6 +23,7 @@ export const endpoints = {
   'endpoint.events.nothing': 'No events',
   'endpoint.retry': 'Tries',
   'endpoint.retry.hint': 'Seconds to wait before each try, separated by commas: 0, 60, 3600 makes three tries.',
+  'endpoint.retry.now': 'at once',
   'endpoint.jitter': 'Jitter',
   'endpoint.jitter.hint': 'The share of each wait that is added at random, from 0 to 1.',
   'endpoint.rate': 'Rate limit',

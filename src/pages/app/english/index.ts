@@ -3,6 +3,7 @@ import { configuration } from './configuration.ts'
 import { deliveries } from './deliveries.ts'
 import { endpoints } from './endpoints.ts'
 import { events } from './events.ts'
+import { operations } from './operations.ts'
 import { overview } from './overview.ts'
 import { plugins } from './plugins.ts'
 import { portal } from './portal.ts'
@@ -18,6 +19,7 @@ export const english = {
   ...endpoints,
   ...events,
   ...overview,
+  ...operations,
   ...workspaces,
   ...sources,
   ...plugins,

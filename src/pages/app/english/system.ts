@@ -13,7 +13,7 @@ export const system = {
   'system.connections': 'Connections',
   'system.connections.text': '{active} of {total} in use',
   'system.notListening': 'polls, since news of other processes do not arrive',
-  'system.pending': 'Open deliveries',
+  'system.pending': 'Taken in, not stored',
   'system.inbound': 'Requests received',
   'system.outbound': 'Requests sent',
   'system.inflight': 'In flight',

@@ -90,13 +90,13 @@ function optionsOf(element: HTMLElement): uPlot.Options {
     height,
     legend: { show: false },
     cursor: { drag: { x: false, y: false }, points: { show: false }, y: false },
-    padding: [8, 20, 0, 0],
+    padding: [8, 28, 0, 0],
     scales: {
       x: { range: (plot, min, max) => [min, max + stepOf(plot)] },
       y: { range: (_, __, max) => [0, Math.max(4, Math.ceil(max * 1.1))] },
     },
     axes: [
-      { ...axis, space: 70 },
+      { ...axis, space: 76, size: 40, values: (_, ticks, __, ___, step) => timesOf(ticks, step) },
       {
         ...axis,
         size: 44,
@@ -106,6 +106,23 @@ function optionsOf(element: HTMLElement): uPlot.Options {
     ],
     series: [{}, series('--bad'), series('--good')],
   }
+}
+
+const hourFormat = new Intl.DateTimeFormat(undefined, { hour: 'numeric' })
+const minuteFormat = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit' })
+const dayFormat = new Intl.DateTimeFormat(undefined, { month: 'short', day: 'numeric' })
+const hourSeconds = 3600
+const daySeconds = 86_400
+
+/** Moments as the reader writes them: times, with the day below the first and at each midnight; days where steps are days. */
+function timesOf(ticks: readonly number[], step: number): string[] {
+  return ticks.map((tick, i) => {
+    const moment = new Date(tick * 1000)
+    if (step >= daySeconds) return dayFormat.format(moment)
+    const isNewDay = i === 0 || new Date(ticks[i - 1]! * 1000).getDate() !== moment.getDate()
+    const time = (step >= hourSeconds ? hourFormat : minuteFormat).format(moment)
+    return `${time}${isNewDay ? `\n${dayFormat.format(moment)}` : ''}`
+  })
 }
 
 /** The width of a bucket: the last one begins where the scale would end. */

@@ -33,6 +33,11 @@ export function Time({ at, exact = false }: { readonly at: number | null; readon
   )
 }
 
+/** A moment to come; one that passed is due. */
+export function Due({ at }: { readonly at: number | null }) {
+  return at !== null && at <= now.value ? <>{t('delivery.due')}</> : <Time at={at} />
+}
+
 function relative(at: number, from: number): string {
   const ms = at - from
   const size = Math.abs(ms)

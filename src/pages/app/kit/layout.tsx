@@ -1,5 +1,7 @@
 import type { ComponentChildren } from 'preact'
 
+import { useEffect } from 'preact/hooks'
+
 import { t } from '../texts.ts'
 import { Link, place } from './router.tsx'
 import { Toast } from './toast.tsx'
@@ -25,6 +27,10 @@ export function Frame({ brand, head, nav, children }: FrameProps) {
   const current = all
     .filter(({ to }) => path === to || path.startsWith(`${to === '/' ? '' : to}/`))
     .toSorted((a, b) => b.to.length - a.to.length)[0]
+  // On narrow screens the links stand in one line, which may be longer than the screen.
+  useEffect(() => {
+    document.querySelector('.side [aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'center' })
+  }, [current?.to])
   return (
     <>
       <a class="skip" href="#content">

@@ -5,6 +5,8 @@ export interface Settings {
   readonly basePath: string
   readonly brand?: { readonly name?: string; readonly logo?: string; readonly accent?: string }
   readonly texts?: Texts
+  /** The workspace in which operational events are published, by id or name. */
+  readonly operations?: string
 }
 
 export const settings = JSON.parse(

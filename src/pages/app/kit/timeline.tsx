@@ -11,14 +11,15 @@ import { Shown } from './states.tsx'
 import { Copy } from './copy.tsx'
 import type { Attempt } from './types.ts'
 
-/** The tries of a delivery in order of time. A try opens to what was sent and answered. */
+/** The tries of a delivery in order of time, numbered through: `attempt_number` begins anew where somebody resends. */
 export function Timeline({ scope, attempts }: { readonly scope: Scope; readonly attempts: readonly Attempt[] }) {
   const [first] = attempts.toReversed()
   return (
     <ol class="timeline" reversed>
-      {attempts.toReversed().map((attempt) => (
+      {attempts.toReversed().map((attempt, i) => (
         <Try
           key={attempt.id}
+          number={attempts.length - i}
           scope={scope}
           attempt={attempt}
           opened={attempt === first && attempt.attempted_at !== null}
@@ -32,21 +33,23 @@ const tones: Readonly<Record<string, string>> = { SUCCESSFUL: 'good', FAILED: 'b
 
 function Try({
   scope,
+  number,
   attempt,
   opened,
 }: {
   readonly scope: Scope
+  readonly number: number
   readonly attempt: Attempt
   readonly opened: boolean
 }) {
   const [open, setOpen] = useState(opened)
-  const { status, attempted_at, scheduled_at, trigger_mode, attempt_number } = attempt
+  const { status, attempted_at, scheduled_at, trigger_mode } = attempt
   const isOpen = status === 'INIT' || status === 'QUEUED'
   return (
     <li class={`try try-${tones[status] ?? 'dim'}`}>
       <details open={open} onToggle={(event) => setOpen(event.currentTarget.open)}>
         <summary>
-          <b>{t('attempt.try', { n: attempt_number })}</b>
+          <b>{t('attempt.try', { n: number })}</b>
           <Status of={status} />
           <span>{outcome(attempt)}</span>
           <span class="dim">

@@ -112,7 +112,8 @@ function EventChoice({
   const all = chosen.includes('*')
   const known = new Set(types.map(({ event_type }) => event_type))
   const others = chosen.filter((each) => each !== '*' && !known.has(each))
-  const [written, setWritten] = useState(others.join('\n'))
+  // What stands in the field while somebody writes there; the catalogue may come after the field.
+  const [written, setWritten] = useState<string | null>(null)
   const set = (names: readonly string[], on: boolean) => {
     const rest = chosen.filter((each) => !names.includes(each))
     onChange(on ? [...rest, ...names] : rest)
@@ -155,7 +156,7 @@ function EventChoice({
               <textarea
                 {...attributes}
                 spellcheck={false}
-                value={written}
+                value={written ?? others.join('\n')}
                 onInput={(event) => {
                   const text = event.currentTarget.value
                   setWritten(text)

@@ -65,7 +65,7 @@ function Type({ of, volume }: { readonly of: EventType; readonly volume: number 
   const { event_type, description, deprecated, hidden, schema, example } = of
   return (
     <li>
-      <details>
+      <details class="fold">
         <summary class="row-line">
           <b class="mono">{event_type}</b>
           {deprecated && <Badge tone="warn">{t('catalogue.deprecated')}</Badge>}

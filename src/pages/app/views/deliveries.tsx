@@ -3,7 +3,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Answer, Status } from '../kit/badge.tsx'
 import { Confirm } from '../kit/dialog.tsx'
-import { count, duration, Time } from '../kit/figures.tsx'
+import { count, Due, duration, Time } from '../kit/figures.tsx'
 import { ChoiceFilter, Filters, RangeFilter, since, TextFilter } from '../kit/filters.tsx'
 import { Head, Panel } from '../kit/layout.tsx'
 import { liveMs, useLoad } from '../kit/load.ts'
@@ -63,8 +63,10 @@ export function deliveryColumns(
     },
     { title: t('delivery.tries'), from: 'mid', number: true, cell: ({ tries }) => count(tries) },
     { title: t('delivery.latency'), from: 'wide', number: true, cell: ({ last }) => duration(last?.latency ?? null) },
-    { title: t('delivery.next'), from: 'wide', cell: ({ next_attempt_at }) => <Time at={next_attempt_at} /> },
-    { title: t('delivery.time'), cell: ({ created_at }) => <Time at={created_at} /> },
+    { title: t('delivery.next'), from: 'wide', cell: ({ next_attempt_at }) => <Due at={next_attempt_at} /> },
+    without === 'event'
+      ? { title: t('delivery.last'), cell: ({ last_attempted_at }) => <Time at={last_attempted_at} /> }
+      : { title: t('delivery.time'), cell: ({ created_at }) => <Time at={created_at} /> },
   ]
   return columns.filter((column) => column !== false)
 }
@@ -184,18 +186,23 @@ function ResendAll({
   const path = `${scope.api}/events/replay`
   const { data, error } = useLoad('count', (signal) => counted(path, body, signal))
   useEffect(() => {
-    if (error) say(error.message, 'bad')
+    if (!error) return
+    say(error.message, 'bad')
+    onClose()
   }, [error])
-  if (data === undefined) return null
   return (
     <Confirm
       title={t('delivery.resendAll')}
       text={
-        data.matched === 0 ? t('delivery.resendAll.none') : t('delivery.resendAll.text', { n: count(data.matched) })
+        data === undefined
+          ? t('endpoint.recover.counting')
+          : data.matched === 0
+            ? t('delivery.resendAll.none')
+            : t('delivery.resendAll.text', { n: count(data.matched) })
       }
       action={t('action.resend')}
       danger={false}
-      disabled={data.matched === 0}
+      disabled={(data?.matched ?? 0) === 0}
       run={async () => {
         const made = await replayed(path, body)
         say(t('delivery.resentMany', { n: count(made) }))

@@ -3,7 +3,7 @@ import { Answer, Status } from '../kit/badge.tsx'
 import { Code } from '../kit/code.tsx'
 import { Id } from '../kit/copy.tsx'
 import { useAction } from '../kit/dialog.tsx'
-import { Time } from '../kit/figures.tsx'
+import { Due, Time } from '../kit/figures.tsx'
 import { Facts, Head, Panel } from '../kit/layout.tsx'
 import { liveMs, useLoad } from '../kit/load.ts'
 import { Link } from '../kit/router.tsx'
@@ -94,7 +94,7 @@ export function DeliveryView({
                   [t('delivery.tries'), delivery.tries],
                   delivery.next_attempt_at === null
                     ? [t('delivery.last'), <Time at={delivery.last_attempted_at} />]
-                    : [t('delivery.next'), <Time at={delivery.next_attempt_at} />],
+                    : [t('delivery.next'), <Due at={delivery.next_attempt_at} />],
                   ...(delivery.unique_id === null
                     ? []
                     : ([[t('event.uniqueId'), <Id of={delivery.unique_id} />]] as const)),

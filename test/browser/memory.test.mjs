@@ -1,0 +1,3 @@
+import { journeys } from './journeys.mjs'
+
+journeys('memory', () => undefined)
