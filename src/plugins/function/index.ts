@@ -31,7 +31,7 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
  */
 export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ readonly function: string }> {
   const runners = runnerOf<Runner>(({ thread }) =>
-    thread === undefined ? ownThreadRunner(wasm as WebAssembly.Module | undefined) : processRunner(thread),
+    thread === undefined ? ownThreadRunner(wasm) : processRunner(thread),
   )
 
   return definePlugin({

@@ -72,7 +72,7 @@ try {
     for (const version of supported) {
       const errors = errorsOf(version, folder, options, files)
       failed += errors.length
-      console.log(`TypeScript ${version}, ${name}: ${errors.length === 0 ? 'ok' : errors.join('\n  ')}`)
+      process.stdout.write(`TypeScript ${version}, ${name}: ${errors.length === 0 ? 'ok' : errors.join('\n  ')}\n`)
     }
   }
 } finally {

@@ -34,6 +34,8 @@ const typed = createPosthorn({
   deliver: { concurrency: 4, deny: ['@default'], sign: 'standard-webhooks' },
 })
 
+const seen: unknown[] = []
+
 export async function use(options: Options, input: EndpointInput): Promise<Endpoint> {
   createPosthorn(options)
   const endpoint = await plain.endpoints.create('acme', {
@@ -42,8 +44,7 @@ export async function use(options: Options, input: EndpointInput): Promise<Endpo
   })
   const { event_type, data } = await typed.events.create('acme', { event_type: 'invoice.paid', data: { amount: 1 } })
   if (event_type === 'invoice.paid') {
-    const amount: number = data.amount
-    console.log(amount)
+    seen.push(data.amount satisfies number)
   }
   // @ts-expect-error the type is not in the catalogue
   await typed.events.create('acme', { event_type: 'invoice.sent', data: {} })
@@ -60,9 +61,9 @@ export async function use(options: Options, input: EndpointInput): Promise<Endpo
   const report: StatsReport = await plain.stats('acme', { step: 'hour' })
   for await (const event of plain.events.each('acme')) {
     const { id }: Event = event
-    console.log(id, total, next, rows.length, report.data.length)
+    seen.push(id, total, next, rows.length, report.data.length)
   }
-  plain.on('exhausted', ({ attempt }) => console.log(attempt.id))
+  plain.on('exhausted', ({ attempt }) => seen.push(attempt.id))
   return endpoint
 }
 
