@@ -1,6 +1,7 @@
 import * as v from 'valibot'
 
 import type { Proxy } from './contracts/platform.ts'
+import { sentence } from './core/sentence.ts'
 import { PosthornError } from './errors.ts'
 import type { AdminOptions, Options, SecretsOptions } from './options.ts'
 import { retry, timeout, urlProblem } from './schema/endpoint.ts'
@@ -163,7 +164,10 @@ export function parseSettings(options: Options): Settings {
   }
   const result = check(settings, plain)
   if (result.ok) return result.value as Settings // authorize is a function and openapi holds objects, which is all that a schema can tell
-  throw new PosthornError('validation', `createPosthorn: ${JSON.stringify(result.fields)}`)
+  const { fields } = result
+  if (typeof fields === 'string') throw new PosthornError('validation', `createPosthorn: ${fields}`)
+  const refused = new PosthornError('validation', 'createPosthorn', { fields })
+  throw refused.retold(sentence('createPosthorn', [], refused), {})
 }
 
 /** A schema, or an entry with a schema. */

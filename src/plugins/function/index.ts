@@ -14,10 +14,10 @@ import { ownThreadRunner, processRunner, type Runner } from './runner.ts'
 
 export interface FunctionOptions {
   /**
-   * The compiled `@jitl/quickjs-wasmfile-release-sync/wasm`, for runtimes that cannot compile WebAssembly themselves, such
+   * A `WebAssembly.Module`: the compiled `@jitl/quickjs-wasmfile-release-sync/wasm`, for runtimes that cannot compile WebAssembly themselves, such
    * as workerd. Default: the package loads it.
    */
-  readonly wasm?: WebAssembly.Module
+  readonly wasm?: object // declarations without the DOM know no WebAssembly
 }
 
 const maxLength = 1024 * 1024
