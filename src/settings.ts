@@ -1,8 +1,7 @@
 import * as v from 'valibot'
 
 import type { Proxy } from './contracts/platform.ts'
-import { sentence } from './core/sentence.ts'
-import { PosthornError } from './errors.ts'
+import { type FieldError, PosthornError } from './errors.ts'
 import type { AdminOptions, Options, SecretsOptions } from './options.ts'
 import { retry, timeout, urlProblem } from './schema/endpoint.ts'
 import { eventType } from './schema/event.ts'
@@ -164,10 +163,13 @@ export function parseSettings(options: Options): Settings {
   }
   const result = check(settings, plain)
   if (result.ok) return result.value as Settings // authorize is a function and openapi holds objects, which is all that a schema can tell
-  const { fields } = result
-  if (typeof fields === 'string') throw new PosthornError('validation', `createPosthorn: ${fields}`)
-  const refused = new PosthornError('validation', 'createPosthorn', { fields })
-  throw refused.retold(sentence('createPosthorn', [], refused), {})
+  throw new PosthornError('validation', `createPosthorn: ${reasonsOf(result.fields, '').join('; ')}`)
+}
+
+/** `deliver.timeoutMs: number must be at least 1`, for each reason of a tree. */
+function reasonsOf(error: FieldError, place: string): readonly string[] {
+  if (typeof error === 'string') return [`${place}: ${error}`]
+  return Object.entries(error ?? {}).flatMap(([key, inner]) => reasonsOf(inner, place === '' ? key : `${place}.${key}`))
 }
 
 /** A schema, or an entry with a schema. */

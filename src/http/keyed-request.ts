@@ -143,7 +143,7 @@ function idsFor({ answers, input }: Operation, given: unknown, newId: () => stri
     return typeof id === 'string' ? id : newId()
   }
   if (input === 'EventBatch') return Array.isArray(given) && given.length <= maxBatchSize ? given.map(idOf) : []
-  return answers[201] !== undefined && input !== 'EnsureWorkspaceInput' ? [idOf(given)] : []
+  return answers[201] !== undefined ? [idOf(given)] : []
 }
 
 /** An input with the id that its row is to get. One that has an id keeps it. */

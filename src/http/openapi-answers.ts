@@ -283,6 +283,7 @@ export const answers: Properties = {
       additionalProperties: true,
       description: 'JSON Schema of the data; null where the schema tells none.',
     }),
+    volume_24h: count('Attempts of such events in the workspace that ended in the last 24 hours, whole hours.'),
   }),
   ReplayReport: object({
     matched: count('How many deliveries the filter found.'),

@@ -55,6 +55,8 @@ export const endpointTexts: Texts = {
     'Why the endpoint is off: `manual` by a write, `gone` after 410, `breaker` by the circuit breaker, `failing` after days of failures. Posthorn sets this property and ignores what a client writes here.',
   disabled_detail: 'The reason as one sentence. Posthorn sets this property and ignores what a client writes here.',
   paused: 'While true, attempts are made and wait. Nothing is sent, canceled or missed.',
+  missed_since:
+    'Only in the answer to the write that turned the endpoint on: since when it missed events, unix milliseconds; null where that is not known. What a client writes here is ignored.',
   events: 'Event types, or patterns of them, that this endpoint gets: `invoice.paid`, `invoice.*`, `invoice.**`, `*`.',
   ...rateLimit('deliveries'),
 }

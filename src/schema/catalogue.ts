@@ -69,6 +69,8 @@ export interface EventType {
   readonly example: unknown
   /** The JSON Schema (draft 2020-12) of the event's data; null where the library of the schema cannot tell one. */
   readonly schema: Readonly<Record<string, unknown>> | null
+  /** Attempts of such events in the workspace that ended in the last 24 hours, whole hours. */
+  readonly volume_24h: number
 }
 
 /** Events of any type with any data: what a host without a catalogue has. */

@@ -106,6 +106,7 @@ const entries = {
   disabled_reason: readOnlyText(),
   disabled_detail: readOnlyText(),
   paused: withDefault(flag(), false),
+  missed_since: readOnly(),
 }
 
 export const endpointInput = object({ ...entries, plugins: unsupported() })
@@ -179,6 +180,8 @@ export interface EndpointInput<Catalogue extends object = AnyEvents> {
   readonly disabled_detail?: string | null | undefined
   /** While true, attempts are made and wait: nothing is sent, canceled or missed. Default false. */
   readonly paused?: boolean | null | undefined
+  /** Ignored: it stands in one answer alone. */
+  readonly missed_since?: number | null | undefined
 }
 
 /** The request that carries an event to its receiver. */
@@ -241,4 +244,9 @@ export interface Endpoint {
   readonly disabled_detail: string | null
   /** While true, attempts are made and wait: nothing is sent, canceled or missed. */
   readonly paused: boolean
+  /**
+   * Only in the answer to the write that turned the endpoint on: since when it missed events, unix milliseconds; null where that
+   * is not known. `events.replay({ missing: true, endpoint_id, created_at: { gte: missed_since } })` sends them.
+   */
+  readonly missed_since?: Millis | null
 }

@@ -23,6 +23,7 @@ export function endpointResources(ctx: Context): Omit<EndpointUseCases, 'health'
       return { id, fields }
     },
     written: writtenEndpoint,
+    told: (before, after) => (after.enabled && !before.enabled ? { missed_since: before.disabled_at } : {}),
     async replaced(before, after) {
       if (isHeld(before) && (after === null || !isHeld(after))) await ctx.resumed([before.id])
     },
@@ -61,8 +62,9 @@ export function endpointFields<Given extends object>({
   disabled_at: _at,
   disabled_reason: _reason,
   disabled_detail: _detail,
+  missed_since: _missed,
   ...fields
-}: Given & { readonly [Name in keyof Disabling | 'created_at' | 'updated_at']?: unknown }) {
+}: Given & { readonly [Name in keyof Disabling | 'created_at' | 'updated_at' | 'missed_since']?: unknown }) {
   return fields
 }
 

@@ -37,6 +37,8 @@ export interface ResourceKind<Row extends Resource> {
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
   /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this one replaces. */
   written?(row: Omit<Row, keyof Disabling>, before: Row | null): Row
+  /** What the answer to an update tells beside the row. */
+  told?(before: Row, after: Row): Partial<Row>
   /** Hears of a row that was replaced or deleted; `after` is null when it was deleted. */
   replaced?(before: Row, after: Row | null): Promise<void>
 }
@@ -97,7 +99,7 @@ async function change<Row extends Resource>(
   changed: (row: Row, input: unknown) => unknown,
   input: unknown,
 ): Promise<Row> {
-  const { noun, collection, describe, replaced } = kind
+  const { noun, collection, describe, replaced, told } = kind
   const { secrets } = ctx
   if (!idPattern.test(id)) throw notFound()
   return await withWriteLock(ctx.storage, workspaceId, async () => {
@@ -112,7 +114,7 @@ async function change<Row extends Resource>(
     if (outcome === 'conflict') return outcome
     if (outcome !== 'written') throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
     await replaced?.(found.row, row)
-    return await secrets.masked(workspaceId, noun, row)
+    return { ...(await secrets.masked(workspaceId, noun, row)), ...told?.(found.row, row) }
   })
 }
 

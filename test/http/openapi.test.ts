@@ -198,7 +198,7 @@ test('admin.openapi of the host is merged, and what is no part of it is refused'
   })
   expect((await new Validator().validate({ ...body })).errors ?? []).toEqual([])
   const wrong = { openapi: { tags: [] } } as object
-  expect(() => api({ admin: wrong })).toThrow('{"openapi":{"tags":"property is unsupported"}}')
+  expect(() => api({ admin: wrong })).toThrow('createPosthorn: admin.openapi.tags: property is unsupported')
 })
 
 /** The validator of a schema of the document, references resolved. */

@@ -194,9 +194,9 @@ describe('through a proxy', () => {
         }
         return null
       }
-      expect(fields('socks5://user:secret@x')).toBe('createPosthorn: deliver.proxy must be an http or https URL')
+      expect(fields('socks5://user:secret@x')).toBe('createPosthorn: deliver.proxy: value must be an http or https URL')
       expect(fields({ url, tls: { ca: 5, pfx: 'x' } })).toBe(
-        'createPosthorn: deliver.proxy.tls.ca must be a string; deliver.proxy.tls.pfx is not a known property',
+        'createPosthorn: deliver.proxy.tls.ca: value must be a string; deliver.proxy.tls.pfx: property is unsupported',
       )
       expect(fields({ url, tls: { cert: 'secret' } })).toMatch(/^proxy: tls: ca, cert and key must be/)
       expect(() => portable({ deliver: { proxy: url } })).toThrow('proxy: not available on this runtime')

@@ -45,6 +45,30 @@ onEveryEngine((fresh) => {
     expect(await state()).toMatchObject(isOn)
   })
 
+  test('the answer to the write that turns an endpoint on tells since when it missed events, which a replay sends', async () => {
+    const { posthorn, made, state } = await started()
+    expect(made).not.toHaveProperty('missed_since')
+    const off = await posthorn.endpoints.patch('default', 'shop', { enabled: false })
+    expect(off).not.toHaveProperty('missed_since')
+    await posthorn.advance('1m')
+    const { id } = await posthorn.events.create('default', { event_type: 'x', data: {} })
+    await posthorn.advance('1m')
+    const on = await posthorn.endpoints.patch('default', 'shop', { enabled: true, name: 'x' })
+    expect(on).toMatchObject({ ...isOn, missed_since: off.disabled_at })
+    expect(await state()).not.toHaveProperty('missed_since')
+    // Written back it changes nothing, and stands in no further answer.
+    expect(await posthorn.endpoints.update('default', 'shop', on)).not.toHaveProperty('missed_since')
+    expect(await state()).not.toHaveProperty('missed_since')
+    const missing = { missing: true, endpoint_id: 'shop', created_at: { gte: on.missed_since! } }
+    expect(await posthorn.events.replay('default', missing)).toMatchObject({ matched: 1, created: 1 })
+    await posthorn.drain()
+    expect((await posthorn.deliveries.list('default')).data).toMatchObject([{ event_id: id, status: 'DELIVERED' }])
+    const answer = await posthorn.admin.fetch(
+      new Request('http://admin.test/endpoints/shop', { method: 'PUT', body: JSON.stringify({ enabled: false }) }),
+    )
+    expect(await answer.json()).not.toHaveProperty('missed_since')
+  })
+
   test('what only Posthorn writes is ignored, and a dump that is synced back changes nothing', async () => {
     const { posthorn, made } = await started()
     await posthorn.endpoints.update('default', 'shop', { enabled: false })

@@ -220,7 +220,7 @@ const keyAuth = { param_name: 'k', param_locations: ['query'], key: 'secret' } a
 describe('the switch', () => {
   test('has one value', () => {
     expect(() => api({ compatible: 'svix' as 'webhookx' })).toThrow(
-      'createPosthorn: compatible must be one of "webhookx"',
+      'createPosthorn: compatible: value is not one of the allowed values ["webhookx"]',
     )
   })
 
