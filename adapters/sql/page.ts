@@ -39,13 +39,15 @@ export async function pageOf<Shown>(
   const offset = page === null ? 0 : (page - 1) * limit
 
   const rows = sql`
-    select ${columns}${size === undefined ? nothing : sql`, sum(${size}) over (order by ${id} ${direction}) - ${size} as size_before`}
+    select ${columns}${size === undefined ? nothing : sql`, ${size} as row_size`}
     from ${from} where ${where}${beyond}
     order by ${id} ${direction} limit ${limit}::bigint offset ${offset}::bigint`
   const cut =
     size === undefined || maxBytes === undefined
       ? rows
-      : sql`select * from (${rows}) r where size_before < ${Math.min(maxBytes, Number.MAX_SAFE_INTEGER)}::bigint`
+      : sql`
+        select * from (select r.*, sum(row_size) over (order by r.id ${direction}) - row_size as size_before from (${rows}) r) s
+        where size_before < ${Math.min(maxBytes, Number.MAX_SAFE_INTEGER)}::bigint`
   // The nearest one, for which the index is read; of any one (`exists`) the planner would begin to read the table.
   const neighbour = (beyond: Sql, direction: 'asc' | 'desc') => sql`
     (select 1 from ${from} where ${where} and ${beyond} order by ${id} ${raw(direction)} limit 1) is not null`

@@ -30,6 +30,24 @@ onEveryEngine((fresh) => {
     const http = await posthorn.admin.fetch(new Request('http://x/ops/events?limit=2'))
     expect(await http.json()).toMatchObject({ next: '/ops/events?after=d&limit=2' })
   })
+
+  test('a page of events by its number that is larger than 16 MiB is refused, not cut', async () => {
+    const posthorn = createPosthorn({ storage: await fresh(), logger: silent })
+    const text = 'x'.repeat(4 * 1024 * 1024)
+    for (const id of ['a', 'b', 'c', 'd', 'e']) {
+      await posthorn.events.create('default', { id, event_type: 'x', data: { text } })
+    }
+    await expect(posthorn.events.list('default', { page_size: 5 })).rejects.toMatchObject({
+      code: 'validation',
+      fields: { '@params': ['page_size: the page is larger than 16 MiB, ask for fewer rows or use limit'] },
+    })
+    const ids = async (query: object) => (await posthorn.events.list('default', query)).data.map(({ id }) => id)
+    expect(await ids({ page_size: 4 })).toEqual(['e', 'd', 'c', 'b'])
+    expect(await ids({ page_size: 4, page_no: 2 })).toEqual(['a'])
+    expect(await ids({ page_size: 5, page_no: 2 })).toEqual([])
+    expect(await ids({ limit: 5 })).toEqual(['e', 'd', 'c', 'b'])
+    expect(await ids({ limit: 5, after: 'b' })).toEqual(['a'])
+  })
 })
 
 test('each reads the next page only when its rows are asked for, and throws what the list throws', async () => {
