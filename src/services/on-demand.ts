@@ -5,6 +5,7 @@ import type { Deliver } from './deliver.ts'
 import { deliveryService } from './deliveries.ts'
 import type { LateServices } from './early.ts'
 import { eraseService } from './erase.ts'
+import { eventListService } from './event-list.ts'
 import { eventTypeService } from './event-types.ts'
 import { explainService } from './explain.ts'
 import type { Ingest } from './ingest.ts'
@@ -32,7 +33,13 @@ export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): La
     },
     sources: sourceRequestService(ctx),
     plugins: pluginService(ctx),
-    events: { ...eraseService(ctx), ...explainService(ctx), ...replayService(ctx), ...retryService(ctx) },
+    events: {
+      ...eventListService(ctx),
+      ...eraseService(ctx),
+      ...explainService(ctx),
+      ...replayService(ctx),
+      ...retryService(ctx),
+    },
     attempts: attemptService(ctx),
     deliveries: deliveryService(ctx),
     config: configurationSync(ctx),
