@@ -12,6 +12,8 @@ const meant = [
   /^- ST201 [^]*parameter `\w+_at(\[\w+\])?` in query - .*(greater than maximum|less than minimum)/m,
   // An event of a batch that is refused refuses no other: its error stands at its place, and the answer is 200.
   /^- ST201 [^]*^\s*`\[[^\n]*"error":\{"status":400/m,
+  // A key that was used with another request is refused: the data is valid, and yet not what the key stands for.
+  /^- ST202 [^]*Idempotency-Key: was used with another request/m,
   // `replay`, `batch` and `erase` can be ids of events, `ensure` that of a workspace: their methods stand in Allow too.
   /^- ST205 [^]*`Allow: GET, HEAD, POST, DELETE`[^]*\/events\/(replay|batch|erase)/m,
   /^- ST205 [^]*`Allow: GET, HEAD, POST, PUT, PATCH, DELETE`[^]*\/workspaces\/ensure/m,

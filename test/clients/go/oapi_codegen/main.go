@@ -15,9 +15,9 @@ func main() {
 
 	input := api.EndpointInput{Name: &workspace, Events: &[]string{"invoice.*"}}
 	input.Request.Url = "https://example.com/hook"
-	endpoint := seen.Must(client.EndpointsCreateWithResponse(ctx, workspace, input)).JSON201
+	endpoint := seen.Must(client.EndpointsCreateWithResponse(ctx, workspace, nil, input)).JSON201
 
-	event := seen.Must(client.EventsCreateWithResponse(ctx, workspace, api.EventInput{
+	event := seen.Must(client.EventsCreateWithResponse(ctx, workspace, nil, api.EventInput{
 		EventType: "invoice.paid",
 		Data:      map[string]interface{}{"amount": 4200},
 	})).JSON201
