@@ -1,4 +1,5 @@
 import type { Claim, ClaimOptions, SlotsInUse } from '../../src/contracts/queue.ts'
+import { fromRank, maxLow } from '../../src/core/job-rank.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { claimScript } from './claim-script.ts'
 import type { Connection } from './client.ts'
@@ -15,8 +16,8 @@ const giveBack = script(
   `${queueFunctions}
 local touched, token, begun = {}, ARGV[1] .. '/', ARGV[2]
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', begun, begun)) do
-  local due, holder, group = findJob(id)
-  if string.sub(holder, 1, #token) == token then giveJobBack(id, due, holder, group, touched) end
+  local rank, holder, group = findJob(id)
+  if string.sub(holder, 1, #token) == token then giveJobBack(id, rank, holder, group, touched) end
 end
 placeAll(touched)
 return {}`,
@@ -61,6 +62,7 @@ async function claimJobs(
       now + leaseMs,
       random,
       slotArgument(inUse, cap, leaveOut),
+      maxLow(cap),
     ])
     const taken = claimsOf(reply, random)
     claims.push(...taken)
@@ -78,7 +80,7 @@ function claimsOf(reply: readonly string[], random: string): Claim[] {
     const token = `${random}/${workspace}`
     const end = at + 3 + 2 * Number(count)
     for (at += 3; at < end; at += 2)
-      claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
+      claims.push({ id: reply[at]!, workspace, group, ...fromRank(Number(reply[at + 1])), token })
   }
   return claims
 }

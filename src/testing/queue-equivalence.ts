@@ -19,7 +19,13 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
     if (what < 3) {
       const jobs = some(5).map(() => {
         const group = below(8)
-        return { id: `j${below(60)}`, workspace: `w${group % 4}`, group: `g${group}`, due_at: now + below(400) - 200 }
+        return {
+          id: `j${below(60)}`,
+          workspace: `w${group % 4}`,
+          group: `g${group}`,
+          due_at: now + below(400) - 200,
+          ...(below(3) === 0 && ({ priority: 'low' } as const)),
+        }
       })
       await both((queue) => queue.add(jobs))
     } else if (what < 6) {
@@ -27,7 +33,7 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       const options = {
         limit,
         free: limit + below(4),
-        cap: 1 + below(4),
+        cap: 1 + below(12),
         busy: {
           workspaces: new Map([[`w${below(4)}`, below(9)]]),
           groups: new Map([[`g${below(8)}`, below(4)]]),
