@@ -70,16 +70,17 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
 function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<Offered, void> {
   for (const head of idsUpTo(line.ready, now)) {
     const name = queue.jobs.get(head)!.job.group // of every position in `ready`
-    let used = busy.groups.get(name) ?? 0
-    if (used >= cap || leaveOut.has(name)) continue
+    let room = cap - (busy.groups.get(name) ?? 0)
+    if (room <= 0 || leaveOut.has(name)) continue
     const { waiting } = queue.groups.get(name)!
     for (const id of idsUpTo(waiting, now)) {
-      if (++used > cap) break
+      if (room-- === 0) break
       yield { id, head }
     }
-    if (used >= maxLow(cap)) continue
+    let lowRoom = Math.min(room, maxLow(cap) - (busy.low.get(name) ?? 0))
+    if (lowRoom <= 0) continue
     for (const id of idsUpTo(waiting, now + lowRank, lowRank)) {
-      if (++used > maxLow(cap)) break
+      if (lowRoom-- === 0) break
       yield { id, head }
     }
   }

@@ -31,7 +31,9 @@ export function inTurns(db: Database, round: Round): Choice {
     taken: sql`
       select s.workspace, s.group_id, s.turn, s.place, job.id, job.due_at, job.at
       from share s
-      cross join lateral (${offered(db, round, raw('s.group_id'), { locked: true })} limit s.jobs) job`,
+      cross join lateral (
+        select * from (${offered(db, round, raw('s.group_id'), { locked: true })}) o limit s.jobs
+      ) job`,
     order: raw('t.turn, t.workspace, t.place, t.due_at, t.id'),
     summary: sql`
       select coalesce((select sum(jobs) from share), 0) as planned, (select count(*) from workspace) as met,

@@ -7,8 +7,6 @@ import type { Database } from './database.ts'
 // `due_at` of a job says where it stands in its group (`rankOf`): jobs of low priority lie beyond `lowRank`. So the index
 // by group and due time gives both kinds in order, and no job pays for a second one.
 
-const rank = raw(String(lowRank))
-
 /** When a job falls due, by where it stands. */
 export function dueAt(at: Sql): Sql {
   return sql`(${at} & ${raw(String(lowRank - 1))})`
@@ -33,9 +31,9 @@ interface Ask {
   readonly isLow: boolean
 }
 
-/** The slots of a group that this caller has in use. */
-function inUse({ groups }: Round, group: Sql): Sql {
-  return groups === '{}' ? raw('0') : sql`coalesce((${groups}::text::jsonb ->> ${group})::bigint, 0)`
+/** The slots of a group that this caller has in use, by JSON that names them. */
+function inUse(slots: string, group: Sql): Sql {
+  return slots === '{}' ? raw('0') : sql`coalesce((${slots}::text::jsonb ->> ${group})::bigint, 0)`
 }
 
 /**
@@ -44,22 +42,18 @@ function inUse({ groups }: Round, group: Sql): Sql {
  */
 export function offered(db: Database, round: Round, group: Sql, { locked = false } = {}): Sql {
   const lock = locked ? raw('for update skip locked') : nothing
-  const used = inUse(round, group)
-  const cap = unseen(round.cap, 'bigint')
-  const low = unseen(maxLow(round.cap), 'bigint')
+  const room = sql`${unseen(round.cap, 'bigint')} - ${inUse(round.groups, group)}`
   const part = (isLow: boolean, limit: Sql) => {
     const { from, order } = waiting(db, round, { group, dueBy: round.now, isLow })
     return sql`select * from (select j.id, j.due_at, j.ctid as at ${from} ${order} limit ${limit} ${lock}) j`
   }
   return sql`
-    select id, due_at, at from (
-      select j.*, row_number() over () as nth from (
-        ${part(false, sql`${cap} - ${used}`)}
-        union all
-        ${part(true, sql`greatest(0, ${low} - ${used})`)}
-      ) j
-    ) j
-    where j.due_at < ${rank} or j.nth + ${used} <= ${low}`
+    select id, due_at, at from (${part(false, room)} union all ${part(true, lowRoom(round, group))}) j limit ${room}`
+}
+
+/** The slots of a group that are left for jobs of low priority. */
+function lowRoom({ cap, low }: Round, group: Sql): Sql {
+  return sql`greatest(0, ${unseen(maxLow(cap), 'bigint')} - ${inUse(low, group)})`
 }
 
 /**
@@ -76,7 +70,7 @@ export function oldestDue(db: Database, round: Round, group: Sql): Sql {
     left join lateral ${first(false)} usual on true
     left join lateral ${first(true)} low on true
     cross join lateral (
-      select case when low.id is null or usual.id is null and ${inUse(round, group)} >= ${unseen(maxLow(round.cap), 'bigint')}
+      select case when low.id is null or usual.id is null and ${lowRoom(round, group)} = 0
         then 'usual' when ${isLowFirst} then 'low' else 'usual' end as which
     ) w
     cross join lateral (

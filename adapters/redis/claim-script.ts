@@ -73,7 +73,7 @@ local function openGroup(offer, head)
   if isMixed() and redis.call('ZSCORE', queue .. 'paused', name) then return end
   return {
     name = name, key = key, offer = offer, head = id, due = due, jobs = jobs, wanted = wanted, room = room, taken = 0,
-    lowRoom = math.min(room, maxLow - (groupsInUse[name] or 0)),
+    lowRoom = maxLow - (lowInUse[name] or 0),
     value = ' ' .. token .. '/' .. offer.workspace .. ' ' .. name,
   }
 end
@@ -82,7 +82,7 @@ end
 local function offersLow(group, number)
   if not group.usual then
     group.usual, group.low = number - 1, {}
-    local count = group.lowRoom - number + 1
+    local count = math.min(group.room - number + 1, group.lowRoom)
     if count > 0 and anyLow() then
       local last = string.format('%.0f', time + lowRank)
       group.low = redis.call('ZRANGEBYSCORE', group.key, lowRank, last, 'WITHSCORES', 'LIMIT', 0, count)
@@ -332,18 +332,19 @@ return reply`
 /**
  * A claim: see `Queue.claim`. What it reads is bounded by the limit and by what the caller names.
  *
- * ARGV: limit, free, cap, now, end of the lease, token, and as JSON three lists: groups that give nothing, slots in use by
- * group and by workspace (both name and number in turn); at last the slots that jobs of low priority may take of a group.
+ * ARGV: limit, free, cap, now, end of the lease, token, and as JSON four lists: groups that give nothing, slots in use by
+ * group, by workspace, and by jobs of low priority by group (each name and number in turn); at last the slots that jobs of low priority may take of a group.
  * Answers "more" where heads were left for another run, or '', then of consecutive jobs of a group workspace, group, how many,
  * and id and rank of each.
  */
 export const claimScript = `${queueFunctions}
 local limit, free, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, time, lease, token = ARGV[4], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local maxLow = tonumber(ARGV[8])
+local lowInUse, maxLow = {}, tonumber(ARGV[8])
 local closed, groupsInUse, workspacesInUse = {}, {}, {}
 local told = cjson.decode(ARGV[7])
 for _, group in ipairs(told[1]) do closed[group] = true end
 for i = 1, #told[2], 2 do groupsInUse[told[2][i]] = told[2][i + 1] end
 for i = 1, #told[3], 2 do workspacesInUse[told[3][i]] = told[3][i + 1] end
+for i = 1, #told[4], 2 do lowInUse[told[4][i]] = told[4][i + 1] end
 ${repeated}${arrivals}${offers}${turns}${choice}${holding}`

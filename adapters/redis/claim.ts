@@ -85,7 +85,7 @@ function claimsOf(reply: readonly string[], random: string): Claim[] {
   return claims
 }
 
-/** Groups that give nothing, then slots in use by group and by workspace. */
+/** Groups that give nothing, then slots in use by group, by workspace, and by jobs of low priority. */
 function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<string>): string {
   const closed = [...leaveOut]
   const groups: (string | number)[] = []
@@ -93,15 +93,17 @@ function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<strin
     if (used >= cap) closed.push(group)
     else groups.push(group, used)
   }
-  return JSON.stringify([closed, groups, [...busy.workspaces].flat()])
+  return JSON.stringify([closed, groups, [...busy.workspaces].flat(), [...busy.low].flat()])
 }
 
 function withTaken(busy: SlotsInUse, taken: readonly Claim[]): SlotsInUse {
   const workspaces = new Map(busy.workspaces)
   const groups = new Map(busy.groups)
-  for (const { workspace, group } of taken) {
+  const low = new Map(busy.low)
+  for (const { workspace, group, priority } of taken) {
+    if (priority === 'low') low.set(group, (low.get(group) ?? 0) + 1)
     workspaces.set(workspace, (workspaces.get(workspace) ?? 0) + 1)
     groups.set(group, (groups.get(group) ?? 0) + 1)
   }
-  return { workspaces, groups }
+  return { workspaces, groups, low }
 }

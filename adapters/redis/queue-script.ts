@@ -51,7 +51,8 @@ end
 local lowRank = ${lowRank}
 
 local function isLow(rank)
-  return tonumber(rank) >= lowRank
+  rank = tonumber(rank)
+  return rank >= lowRank and rank < 2 * lowRank
 end
 
 -- When a job falls due, by its rank.

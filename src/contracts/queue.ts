@@ -23,6 +23,8 @@ export interface Claim extends Job {
 export interface SlotsInUse {
   readonly workspaces: ReadonlyMap<string, number>
   readonly groups: ReadonlyMap<string, number>
+  /** Those of `groups` that jobs of low priority use. */
+  readonly low: ReadonlyMap<string, number>
 }
 
 export interface ClaimOptions {
@@ -52,8 +54,8 @@ export interface Queue extends EnginePart {
    * place.
    *
    * Each workspace offers its due jobs in order: groups by their oldest due job, inside a group by (due_at, id), those of
-   * low priority last. A group offers at most `cap - busy.groups`, and nothing while it is paused or left out; a job of low
-   * priority is offered only as long as the group then uses at most `maxLow(cap)` slots (`core/job-rank.ts`). The first job that a workspace offers
+   * low priority last. A group offers at most `cap - busy.groups`, and nothing while it is paused or left out; its
+   * jobs of low priority get at most `maxLow(cap)` slots, those that they use already included (`core/job-rank.ts`). The first job that a workspace offers
    * takes the slot after those that the workspace has in use, the second job the slot after that, and so on: the number of
    * that slot is the job's level. Jobs are taken by their level, the lowest first; of equal levels that of the workspace
    * whose turn is the oldest, then by the workspace's id. A turn is the later of two times: when the oldest due job

@@ -9,12 +9,12 @@ export const lowRank = 2 ** 51
 
 /** Where a job stands in the order of its group. */
 export function rankOf({ due_at, priority }: Pick<Job, 'due_at' | 'priority'>): number {
-  return priority === 'low' ? due_at + lowRank : due_at
+  return priority === 'low' ? Math.min(due_at, lowRank - 1) + lowRank : due_at
 }
 
 /** The part of a job that its rank tells. */
 export function fromRank(rank: number): Pick<Job, 'due_at' | 'priority'> {
-  return rank >= lowRank ? { due_at: rank - lowRank, priority: 'low' } : { due_at: rank }
+  return rank >= lowRank && rank < 2 * lowRank ? { due_at: rank - lowRank, priority: 'low' } : { due_at: rank }
 }
 
 /** The slots of an endpoint that its jobs of low priority may take, of the `cap` that it has in one process. */

@@ -1,16 +1,19 @@
-import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { NewAttempt, PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 
 /** An open attempt that falls due within this time is shown as QUEUED, a later one as INIT. */
 export const queuedWithinMs = 180_000
 
-/** The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. */
+/**
+ * The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. What a paused
+ * endpoint gets meanwhile stands behind what it gets after the pause.
+ */
 export function fanout(
   eventId: string,
   endpoints: readonly Endpoint[],
   now: number,
   newId: () => string,
-): NewAttempt[] {
+): PlannedAttempt[] {
   return endpoints.map((endpoint) => ({
     id: newId(),
     event_id: eventId,
@@ -19,6 +22,7 @@ export function fanout(
     scheduled_at: after(now, endpoint.retry.config.attempts[0]!), // the schema asks for at least one entry
     trigger_mode: 'INITIAL',
     created_at: now,
+    ...(endpoint.paused && { priority: 'low' }),
   }))
 }
 
@@ -33,6 +37,11 @@ export function manual(eventId: string, endpointId: string, now: number, newId: 
     trigger_mode: 'MANUAL',
     created_at: now,
   }
+}
+
+/** A manual attempt that comes behind first tries of the endpoint. */
+export function replayed(...of: Parameters<typeof manual>): PlannedAttempt {
+  return { ...manual(...of), priority: 'low' }
 }
 
 /** The attempt of a test delivery. It is stored as due at `dueAt`, when a worker would have to take it over. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { matches } from '../core/match.ts'
-import { manual } from '../core/schedule.ts'
+import { replayed } from '../core/schedule.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from '../surface/events.ts'
@@ -43,7 +43,7 @@ export async function recoverMissing(
     matched += wanted.length
     if (add !== null && wanted.length > 0) {
       const now = ctx.clock.now()
-      const attempts = wanted.map(({ id }) => manual(id, endpoint.id, now, ctx.newId))
+      const attempts = wanted.map(({ id }) => replayed(id, endpoint.id, now, ctx.newId))
       created += await add(attempts, { first: true })
     }
     const isCut = wanted.length < all.length // the next call goes on behind the last one that was taken

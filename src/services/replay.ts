@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { manual } from '../core/schedule.ts'
+import { replayed } from '../core/schedule.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
 import { recoverMissing } from './recover-missing.ts'
@@ -67,7 +67,7 @@ async function replayUndelivered(
     after = found.at(-1)?.attemptId ?? after
     if (add !== null && found.length > 0) {
       const now = ctx.clock.now()
-      created += await add(found.map(({ event_id, endpoint_id }) => manual(event_id, endpoint_id, now, ctx.newId)))
+      created += await add(found.map(({ event_id, endpoint_id }) => replayed(event_id, endpoint_id, now, ctx.newId)))
     }
     if (found.length < limit) return { matched, created, next: null }
   }

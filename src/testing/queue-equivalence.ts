@@ -37,6 +37,7 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
         busy: {
           workspaces: new Map([[`w${below(4)}`, below(9)]]),
           groups: new Map([[`g${below(8)}`, below(4)]]),
+          low: new Map([[`g${below(8)}`, below(4)]]),
         },
         leaveOut: new Set(some(2).map(() => `g${below(12)}`)),
         leaseMs: 1 + below(900),

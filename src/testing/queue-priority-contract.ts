@@ -32,11 +32,16 @@ export const queuePriorityContract: Contract<Queue> = [
   promise('jobs of low priority take a quarter of the slots of their group', async (queue) => {
     await queue.add(Array.from({ length: 30 }, (_, i) => low(`l${10 + i}`, 'g', i)))
     equal(ids(await take(queue, { cap: 8 })), ['l10', 'l11'], 'of eight slots')
-    equal(ids(await take(queue, { cap: 8, busy: { g: 1 } })), ['l12'], 'one slot is in use')
-    equal(ids(await take(queue, { cap: 8, busy: { g: 2 } })), [], 'two are')
-    await queue.add([job('a', 'g', 50), job('b', 'g', 51)])
-    equal(ids(await take(queue, { cap: 8, busy: { g: 1 } })), ['a', 'b'], 'others take the whole of them')
-    equal(ids(await take(queue, { cap: 3 })), ['l13'], 'of three slots one')
+    equal(ids(await take(queue, { cap: 8, busy: { g: 1 }, low: { g: 1 } })), ['l12'], 'they use one slot')
+    equal(ids(await take(queue, { cap: 8, busy: { g: 2 }, low: { g: 2 } })), [], 'two')
+    equal(ids(await take(queue, { cap: 8, busy: { g: 7 } })), ['l13'], 'only one slot is left')
+    await queue.add([job('a', 'g', 50), job('b', 'g', 51), job('c', 'g', 52)])
+    equal(
+      ids(await take(queue, { cap: 4, busy: { g: 1 }, low: { g: 1 } })),
+      ['a', 'b', 'c'],
+      'others take all that is left',
+    )
+    equal(ids(await take(queue, { cap: 3 })), ['l14'], 'of three slots one')
   }),
 
   promise('a group stands by its oldest due job, of whatever priority', async (queue) => {
@@ -46,7 +51,7 @@ export const queuePriorityContract: Contract<Queue> = [
 
   promise('a workspace that has only jobs it may not give yet keeps no other waiting', async (queue) => {
     await queue.add([low('a1', 'a', 1, 'v'), low('a2', 'a', 2, 'v'), job('b', 'b', 9000, 'w')])
-    equal(ids(await take(queue, { cap: 4, busy: { a: 1 } })), ['b'], 'only the other one')
+    equal(ids(await take(queue, { cap: 4, busy: { a: 1 }, low: { a: 1 } })), ['b'], 'only the other one')
     equal(ids(await take(queue, { cap: 4 })), ['a1'], 'when a slot is free')
   }),
 
