@@ -6,7 +6,8 @@ import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from '../surface/events.ts'
 
-const batchSize = 500
+/** Small, so that fresh events are held up for no longer than a few milliseconds by each. */
+const batchSize = 50
 /** Events that one call looks at. */
 const maxLooked = 50_000
 const dayMs = 24 * 3_600_000

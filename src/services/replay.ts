@@ -15,7 +15,8 @@ import {
 import type { ReplayReport } from '../surface/events.ts'
 import type { EventUseCases } from './use-cases.ts'
 
-const batchSize = 500
+/** Small, so that fresh events are held up for no longer than a few milliseconds by each. */
+const batchSize = 50
 
 /**
  * Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. With

@@ -38,8 +38,9 @@ export interface NewAttempt {
   readonly created_at: number
 }
 
-/** An attempt to be added. The priority is that of its job, and is kept nowhere else. */
+/** An attempt to be added. */
 export interface PlannedAttempt extends NewAttempt {
+  /** Of its job; it is kept nowhere else. Missing: as usual. */
   readonly priority?: 'low'
 }
 
