@@ -86,7 +86,8 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         const waiting = queue.groups.get(group)?.waiting ?? sorted()
         let due = 0
         for (const from of [0, lowRank]) {
-          for (const _ of idsUpTo(waiting, now + from, from)) if (++due === maxCounted) return due
+          const ids = idsUpTo(waiting, now + from, from)
+          while (due < maxCounted && ids.next().done !== true) due++
         }
         return due
       }),
