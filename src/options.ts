@@ -75,6 +75,11 @@ export interface GatewayOptions {
   readonly maxPending?: number
   /** How long a body may take from its first byte to its last, milliseconds; later it is a 408. Default 30,000. */
   readonly bodyTimeoutMs?: number
+  /**
+   * How much of a body is kept with the last requests of a source, in the memory of this process, for those who look at
+   * `sources.requests`: bytes, 0 to 65,536. Default 0: nothing.
+   */
+  readonly captureBytes?: number
 }
 
 /** What an endpoint has that says nothing else. */

@@ -90,6 +90,7 @@ const settings = closedObject({
       maxBodyBytes: count(1024 * 1024),
       maxPending: count(10_000),
       bodyTimeoutMs: count(30_000),
+      captureBytes: withDefault(integer({ min: 0, max: 65_536 }), 0),
     }),
     {},
   ),

@@ -1,9 +1,11 @@
 import type { Context } from '../context.ts'
 import type { Inbound } from '../contracts/request.ts'
+import { recordBytes } from '../core/capture.ts'
 import { PosthornError } from '../errors.ts'
 import type { Ingest } from '../services/ingest.ts'
 import type { RouteTable } from '../services/routes.ts'
 import type { Handler } from '../surface/handler.ts'
+import { reasonOf } from './answer-reason.ts'
 import { eventOf, putAside } from './inbound-event.ts'
 import { runInboundPlugins } from './inbound-plugins.ts'
 import { InboundShares } from './inbound-shares.ts'
@@ -21,6 +23,17 @@ const maxTries = 5
 export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest): Handler {
   const gateway = new Gateway(ctx, routes, ingest)
   return { fetch: (request) => gateway.fetch(request) }
+}
+
+/** What is kept of a request for those who look at the last ones. */
+interface Seen {
+  body: string | null
+}
+
+interface Asked {
+  readonly request: Request
+  readonly url: URL
+  readonly seen: Seen
 }
 
 class Gateway {
@@ -56,47 +69,48 @@ class Gateway {
     const found = await this.#shares.looking(find)
     if (!found) return this.#failed(json(404, { message: 'not found' }))
     const since = ctx.clock.elapsed()
-    const response = await this.#serve(request, url, found).catch((cause: unknown) =>
+    const seen: Seen = { body: null }
+    const response = await this.#serve({ request, url, seen }, found).catch((cause: unknown) =>
       this.#failed(errorResponse(ctx, cause)),
     )
-    ctx.requests.add(
-      { workspaceId: found.configuration.workspace.id, sourceId: found.source.id },
-      {
-        at: ctx.clock.now(),
-        method: request.method,
-        status: response.status,
-        latency: Math.round(ctx.clock.elapsed() - since),
-        event_id: response.headers.get('webhook-event-id'),
-      },
-    )
+    const taken = {
+      at: ctx.clock.now(),
+      method: request.method,
+      status: response.status,
+      latency: Math.round(ctx.clock.elapsed() - since),
+      event_id: response.headers.get('webhook-event-id'),
+      reason: null as string | null,
+      body: seen.body,
+    }
+    ctx.requests.add({ workspaceId: found.configuration.workspace.id, sourceId: found.source.id }, taken)
+    if (response.status >= 400) void reasonOf(response).then((reason) => (taken.reason = reason))
     return response
   }
 
-  async #serve(request: Request, url: URL, found: Found): Promise<Response> {
+  async #serve(asked: Asked, found: Found): Promise<Response> {
     const ctx = this.#ctx
     const grant = await this.#shares.waiting(tenantOf(found), () => askSourceLimit(ctx, found.source))
-    if (grant === null) return await this.#accept(request, url, found)
+    if (grant === null) return await this.#accept(asked, found)
     const headers = limitHeaders(found.source, grant)
     if (grant.granted === 0) {
       const refusal = { ...headers, 'retry-after': secondsOf(grant.retryAfterMs) }
       return this.#failed(json(429, { message: 'rate limit exceeded' }, refusal))
     }
-    const response = await this.#accept(request, url, found).catch((cause: unknown) =>
-      this.#failed(errorResponse(ctx, cause)),
-    )
+    const response = await this.#accept(asked, found).catch((cause: unknown) => this.#failed(errorResponse(ctx, cause)))
     return withHeaders(response, headers)
   }
 
   /** Reads the body and publishes what the plugins make of it. */
-  async #accept(request: Request, url: URL, found: Found): Promise<Response> {
+  async #accept({ request, url, seen }: Asked, found: Found): Promise<Response> {
     const { clock, settings } = this.#ctx
-    const { maxBodyBytes: maxBytes, bodyTimeoutMs: timeoutMs } = settings.gateway
+    const { maxBodyBytes: maxBytes, bodyTimeoutMs: timeoutMs, captureBytes } = settings.gateway
     const tenant = tenantOf(found)
     return await this.#shares.reading(tenant, async (take) => {
       const body = await takeIn(request, { maxBytes, clock, timeoutMs, take })
       if (body === 'too large') return this.#failed(tooLarge())
       if (body === 'too late') return this.#failed(json(408, { message: 'request timeout' }, { connection: 'close' }))
       if (body === 'no room') throw this.#shares.overloaded()
+      if (captureBytes > 0) seen.body = recordBytes(body, captureBytes)
       const inbound = { method: request.method, url, path: found.path, headers: request.headers, body }
       return await this.#shares.waiting(tenant, () => this.#publish(inbound, found, request.signal))
     })

@@ -258,6 +258,12 @@ export const answers: Properties = {
         event_id: orNull(
           text('Id of the event that was made; null where none was made, or where it is not known yet.'),
         ),
+        reason: orNull(text('What the answer says of why it refused, in one line; null where it refused nothing.')),
+        body: orNull(
+          text(
+            'Body as text, as far as the option `gateway.captureBytes` goes; null where that is 0, or none was read.',
+          ),
+        ),
       }),
       description: 'The requests, newest first, at most 50.',
     },

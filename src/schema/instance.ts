@@ -30,6 +30,10 @@ export interface SourceRequest {
   readonly latency: number
   /** The event that was made; null where none was, or where the inbox has the request. */
   readonly event_id: string | null
+  /** What the answer says of why it refused, in one line; null where it refused nothing. */
+  readonly reason: string | null
+  /** The body as text, as far as `gateway.captureBytes` goes; null where that is 0, or no body was read. */
+  readonly body: string | null
 }
 
 /** The last requests of a source, newest first, at most 50. They are those of the process that answers, since its start. */

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 import { createAdminClient } from '../../src/client.ts'
 import type { Options } from '../../src/options.ts'
@@ -221,6 +221,21 @@ test('processes are told while they work, and five minutes longer', async () => 
   expect(await posthorn.instance.processes()).toEqual([])
 })
 
+test('bodies of requests are kept where that was asked for, and reasons fit in one line', async () => {
+  const { posthorn } = await shop({ gateway: { captureBytes: 8 } })
+  const source = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
+  const long = 'x'.repeat(5000)
+  const send = (body: string) => posthorn.gateway.fetch(new Request('http://in.test/in', { method: 'POST', body }))
+  await send('{"event_type":"paid","data":{}}')
+  await send(`{"event_type":"${long}","data":{}}`)
+  await vi.waitFor(async () => {
+    const { data } = await posthorn.sources.requests('default', source.id)
+    expect(data.map(({ body }) => body)).toEqual(['{"event_', '{"event_'])
+    expect(data[0]!.reason).toMatch(/^Request Validation: .*event_type/)
+    expect(data[0]!.reason!.length).toBeLessThanOrEqual(500)
+  })
+})
+
 test('the last 50 requests of a source are told by the process that took them', async () => {
   const { posthorn } = await shop({})
   const source = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
@@ -236,8 +251,18 @@ test('the last 50 requests of a source are told by the process that took them', 
       status: 200,
       latency: expect.any(Number),
       event_id: stored.headers.get('webhook-event-id'),
+      reason: null,
+      body: null,
     },
-    { at: posthorn.clock.now(), method: 'POST', status: 400, latency: expect.any(Number), event_id: null },
+    {
+      at: posthorn.clock.now(),
+      method: 'POST',
+      status: 400,
+      latency: expect.any(Number),
+      event_id: null,
+      reason: expect.stringContaining('JSON'),
+      body: null,
+    },
   ])
   await expect(posthorn.sources.requests('default', 'none')).rejects.toMatchObject({ code: 'not_found' })
 })

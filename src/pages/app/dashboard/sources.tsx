@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import { Listed } from '../kit/listed.tsx'
 import { ask, query, segment } from '../kit/ask.ts'
 import { Answer, Badge } from '../kit/badge.tsx'
+import { Code } from '../kit/code.tsx'
 import { Id } from '../kit/copy.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { duration, Time } from '../kit/figures.tsx'
@@ -134,14 +135,23 @@ function Requests({ scope, id }: { readonly scope: Scope; readonly id: string })
                 {
                   title: t('event.title'),
                   grows: true,
-                  cell: ({ event_id }) =>
-                    event_id === null ? (
-                      <span class="dim">–</span>
-                    ) : (
-                      <Link to={`${scope.path}/events/${segment(event_id)}`} class="id">
-                        {event_id}
-                      </Link>
-                    ),
+                  cell: ({ event_id, reason, body }) => (
+                    <>
+                      {event_id === null ? (
+                        <span class="dim">{reason ?? '–'}</span>
+                      ) : (
+                        <Link to={`${scope.path}/events/${segment(event_id)}`} class="id">
+                          {event_id}
+                        </Link>
+                      )}
+                      {body !== null && (
+                        <details>
+                          <summary>{t('source.requests.body')}</summary>
+                          <Code text={body} label={t('source.requests.body')} />
+                        </details>
+                      )}
+                    </>
+                  ),
                 },
                 { title: t('delivery.latency'), from: 'mid', number: true, cell: ({ latency }) => duration(latency) },
                 { title: t('event.time'), cell: ({ at }) => <Time at={at} /> },

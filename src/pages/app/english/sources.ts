@@ -14,7 +14,9 @@ export const sources = {
   'source.response.type': 'Content type',
   'source.response.body': 'Body',
   'source.requests': 'Last requests',
-  'source.requests.hint': 'Of the process that answers, since it started; at most 50.',
+  'source.requests.hint':
+    'Of the process that answers, since it started; at most 50. Bodies are kept where gateway.captureBytes says so.',
+  'source.requests.body': 'Body',
   'source.requests.none': 'This process took no request for the source.',
   'source.delete.title': 'Delete this source',
   'source.delete.text': 'Requests to its path are answered 404 from now on.',
