@@ -76,7 +76,7 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
           <>
             {!each.enabled && <WhyOff of={each} turnOn={() => void turnOn(each)} />}
             {each.enabled && each.paused && <PausedNote />}
-            <Activity scope={scope} endpoint={id} />
+            <Activity scope={scope} endpoint={id} isPaused={each.paused} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Settings of={each} />
@@ -117,7 +117,7 @@ function Settings({ of }: { readonly of: Endpoint }) {
     <Panel title={t('endpoint.settings')}>
       <Facts
         of={[
-          [t('endpoint.url'), <span class="mono">{`${request.method} ${request.url}`}</span>],
+          [t('endpoint.url'), <span class="mono long">{`${request.method} ${request.url}`}</span>],
           [t('endpoint.id'), <Id of={of.id} />],
           [t('endpoint.events'), of.events.length > 0 ? of.events.join('\n') : <Patterns of={of.events} />],
           [

@@ -63,7 +63,7 @@ function Listed({
               keyOf={({ latest }) => latest.id}
               columns={[
                 { title: t('operations.what'), cell: (row) => <What of={row} operations={of} /> },
-                { title: t('operations.about'), grows: true, cell: ({ about }) => <Subject of={about} /> },
+                { title: t('operations.about'), from: 'mid', grows: true, cell: ({ about }) => <Subject of={about} /> },
                 {
                   title: t('operations.times'),
                   from: 'mid',
@@ -102,12 +102,17 @@ const tones: Readonly<Record<string, 'good' | 'bad' | 'warn'>> = {
   'posthorn.backlog.growing': 'warn',
 }
 
-function What({ of: { latest }, operations }: { readonly of: Happening; readonly operations: string }) {
+function What({ of: { latest, about }, operations }: { readonly of: Happening; readonly operations: string }) {
   const { event_type, id } = latest
   return (
-    <Link to={`/w/${segment(operations)}/events/${segment(id)}`}>
-      <Badge tone={tones[event_type] ?? 'info'}>{tOf('operations', event_type)}</Badge>
-    </Link>
+    <>
+      <Link to={`/w/${segment(operations)}/events/${segment(id)}`}>
+        <Badge tone={tones[event_type] ?? 'info'}>{tOf('operations', event_type)}</Badge>
+      </Link>
+      <span class="under narrow-only">
+        <Subject of={about} />
+      </span>
+    </>
   )
 }
 
@@ -117,11 +122,33 @@ function Subject({ of }: { readonly of: About }) {
   const own = `/w/${segment(workspace_id)}`
   const id = endpoint_id ?? source_id
   const kind = endpoint_id === undefined ? 'sources' : 'endpoints'
+  const path =
+    id === undefined || operation !== undefined
+      ? null
+      : `/api/workspaces/${segment(workspace_id)}/${kind}/${segment(id)}`
+  const { data: row } = useLoad(path, (signal) => onceAsked(path!, signal)) // only where there is a path
   return (
     <>
-      {id !== undefined && <Link to={`${own}/${kind}/${segment(id)}`}>{id}</Link>}
+      {id !== undefined && <Link to={`${own}/${kind}/${segment(id)}`}>{row?.name || id}</Link>}
+      {id !== undefined && operation !== undefined && ' '}
       {operation}
-      <span class="dim"> {operation === undefined ? reason : (actor ?? '')}</span>
+      <span class="dim"> {operation === undefined ? reason && tOf('operations.reason', reason) : (actor ?? '')}</span>
     </>
   )
+}
+
+interface Named {
+  readonly name?: string | null
+}
+
+/** Names seldom change: each is asked for once while the page is open. */
+const named = new Map<string, Promise<Named>>()
+
+function onceAsked(path: string, signal: AbortSignal): Promise<Named> {
+  const before = named.get(path)
+  if (before !== undefined) return before
+  const asking = ask<Named>(path, { signal })
+  named.set(path, asking)
+  asking.catch(() => named.delete(path))
+  return asking
 }

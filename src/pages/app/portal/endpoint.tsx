@@ -69,13 +69,13 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
           <>
             {!each.enabled && <WhyOff of={each} turnOn={allow.edit ? () => void turn(true) : null} />}
             {each.enabled && each.paused && <PausedNote />}
-            <Activity scope={scope} endpoint={id} />
+            <Activity scope={scope} endpoint={id} isPaused={each.paused} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Panel title={t('endpoint.settings')}>
                 <Facts
                   of={[
-                    [t('endpoint.url'), <span class="mono">{each.url}</span>],
+                    [t('endpoint.url'), <span class="mono long">{each.url}</span>],
                     [
                       t('endpoint.events'),
                       each.events.length > 0 ? each.events.join('\n') : <Patterns of={each.events} />,

@@ -25,7 +25,15 @@ export function PeriodChoice() {
 }
 
 /** How an endpoint does: figures and a chart. */
-export function Activity({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
+export function Activity({
+  scope,
+  endpoint,
+  isPaused,
+}: {
+  readonly scope: Scope
+  readonly endpoint: string
+  readonly isPaused: boolean
+}) {
   const period = periodOf(parameters.value.get('period'))
   const stats = useLoad(
     `stats ${endpoint} ${period}`,
@@ -42,7 +50,7 @@ export function Activity({ scope, endpoint }: { readonly scope: Scope; readonly 
     <Panel title={t('endpoint.activity')} actions={<PeriodChoice />}>
       <div class="stack">
         <Shown of={health} rows={2}>
-          {(each) => <HealthFigures of={each} />}
+          {(each) => <HealthFigures of={each} isPaused={isPaused} />}
         </Shown>
         <Shown of={stats} rows={5}>
           {({ data }) => <OutcomeChart buckets={data} />}
@@ -52,7 +60,7 @@ export function Activity({ scope, endpoint }: { readonly scope: Scope; readonly 
   )
 }
 
-function HealthFigures({ of }: { readonly of: EndpointHealth }) {
+function HealthFigures({ of, isPaused }: { readonly of: EndpointHealth; readonly isPaused: boolean }) {
   const { success_rate_24h: rate, consecutive_failures: failures, due_now: due } = of
   return (
     <>
@@ -75,7 +83,7 @@ function HealthFigures({ of }: { readonly of: EndpointHealth }) {
           {of.last_failure.reason !== null && ` – ${of.last_failure.reason}`}
         </p>
       )}
-      {of.paused_until !== null && (
+      {of.paused_until !== null && !isPaused && (
         <p class="dim">
           {t('endpoint.pausedUntil')} <Time at={of.paused_until} />
         </p>
