@@ -1,5 +1,5 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
-import { maxFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/fair-share.ts'
 import { ascending, first, idsUpTo } from './sorted.ts'
 import type { Line, QueueState } from './state.ts'
 

@@ -5,7 +5,7 @@ import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-cl
 import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/request.ts'
 import { denyRules } from '../../src/core/deny-rules.ts'
-import { restOfAnswerMs } from '../../src/core/answer.ts'
+import { restOfAnswerMs } from '../../src/core/rest-of-answer.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
 import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'

@@ -1,6 +1,7 @@
 import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
-import { endpointRow, goneEndpoint } from '../../src/core/endpoint-row.ts'
+import { endpointRow } from '../../src/core/endpoint-row.ts'
+import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'

@@ -2,7 +2,7 @@ import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/co
 import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
 import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
-import { aloneFunctions, refusal } from './alone.ts'
+import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'

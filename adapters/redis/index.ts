@@ -14,7 +14,7 @@ import { redisInbox } from './inbox.ts'
 import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisKeyedRequests } from './keyed-requests.ts'
 import { redisLimiter } from './limiter.ts'
-import { ear as earOf } from './listen.ts'
+import { listenerOf } from './listener.ts'
 import { clientFor } from './open.ts'
 import { redisProcesses } from './processes.ts'
 import { redisPurge } from './purge.ts'
@@ -48,7 +48,7 @@ export function redis(
   const tag = tagOf(namespace)
   const connection = connect(client)
   const added = announcer(connection, addedChannel(tag))
-  const ear = earOf(connection, `${tag}:proof:${added.origin}`)
+  const listener = listenerOf(connection, `${tag}:proof:${added.origin}`)
   // A write: without memory and on a replica PING is answered too.
   const ping = async (): Promise<void> => {
     await connection.send('SET', [`${tag}:probe`, '1'], true)
@@ -56,15 +56,15 @@ export function redis(
 
   const part = {
     advice: () => (connection.advice === null ? [] : [connection.advice]),
-    listening: ear.listening,
+    listening: listener.listening,
     stopped: async () => connection.close(),
   } satisfies EnginePart
 
   return {
     ...part,
     name: 'redis',
-    queue: { ...redisQueue(connection, tag, ear, added), ...part, ping },
-    inbox: { ...redisInbox(connection, tag, ear), ...part },
+    queue: { ...redisQueue(connection, tag, listener, added), ...part, ping },
+    inbox: { ...redisInbox(connection, tag, listener), ...part },
     limiter: { ...redisLimiter(connection, tag), ...part },
     workspaces: redisWorkspaces(connection, tag),
     endpoints: redisCollection('endpoints', connection, tag),
@@ -79,9 +79,9 @@ export function redis(
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
     turn: periodicTurn(connection, tag),
-    ...(ear.able && {
-      onChanged: (listener: (change: Change) => void) =>
-        ear.listen(changedChannel(tag), (message) => listener(changeOf(message))),
+    ...(listener.able && {
+      onChanged: (changed: (change: Change) => void) =>
+        listener.listen(changedChannel(tag), (message) => changed(changeOf(message))),
     }),
     async time() {
       const [seconds, micros] = (await connection.send('TIME', [], true)) as [string, string] // as documented
@@ -89,11 +89,11 @@ export function redis(
     },
     ping,
     stats: async () => ({
-      total: connection.connections() + ear.connections(),
+      total: connection.connections() + listener.connections(),
       active: connection.pending() > 0 ? 1 : 0,
     }),
     async close() {
-      ear.close()
+      listener.close()
       connection.close()
     },
   }

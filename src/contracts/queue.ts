@@ -58,7 +58,7 @@ export interface Queue extends EnginePart {
    * offered job fell due, and when the workspace was last served (which is remembered for an hour).
    *
    * Taking ends at `limit`, and where the level of the next job is more than `maxFor` allows of the slots that are free
-   * then (`core/share.ts`).
+   * then (`core/fair-share.ts`).
    *
    * Jobs of a claim whose answer did not come are given back by a later claim through the same object, before they lapse.
    */

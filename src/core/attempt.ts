@@ -1,7 +1,9 @@
 import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage/attempts.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
-import { queuedWithinMs } from './schedule.ts'
 import type { Compatible } from './webhookx.ts'
+
+/** An open attempt that falls due within this time is shown as QUEUED, a later one as INIT. */
+export const queuedWithinMs = 180_000
 
 /** A new attempt as storage holds it until it ends. */
 export function openAttempt(attempt: NewAttempt, event_type: string): StoredAttempt {

@@ -60,11 +60,6 @@ export function disabledEndpoint(row: Endpoint, at: number, reason: DisabledReas
   }
 }
 
-/** An endpoint that a settlement turned off. */
-export function goneEndpoint(row: Endpoint, at: number): Endpoint {
-  return disabledEndpoint(row, at, 'gone', 'The receiver answered 410 Gone.')
-}
-
 /** Whether the attempts of an endpoint wait. Those of an endpoint that is off are canceled, paused or not. */
 export function isHeld({ enabled, paused }: Pick<Endpoint, 'enabled' | 'paused'>): boolean {
   return enabled && paused

@@ -2,8 +2,9 @@ import type { Claim } from '../contracts/queue.ts'
 import type { Counted, NewAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
 import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { isGone } from './gone-endpoint.ts'
 import { retryAfter } from './retry-after.ts'
-import { followUp } from './schedule.ts'
+import { nextAttempt } from './backoff.ts'
 
 /** What came of a try. Those without a `request` ended before one was built. */
 export type Outcome =
@@ -61,7 +62,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
     outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
   const status = outcome.kind === 'answered' ? outcome.response.status : null
   const successful = status !== null && status >= 200 && status < 300
-  const gone = status === 410
+  const gone = isGone(status)
   const pauseUntil =
     outcome.kind === 'answered' && (status === 429 || status === 503) ? retryAfter(outcome.retryAfter, now) : null
 
@@ -99,5 +100,5 @@ function nextTry(
   newId: () => string,
   random: number,
 ): NewAttempt | null {
-  return followUp(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
+  return nextAttempt(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
 }

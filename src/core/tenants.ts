@@ -1,4 +1,4 @@
-import { mayTake, maxFor } from './share.ts'
+import { mayTake, maxFor } from './fair-share.ts'
 
 /** For whom something is held: a workspace, and in the workspace a source or an endpoint. */
 export interface Tenant {

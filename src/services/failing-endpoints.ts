@@ -5,7 +5,7 @@ import { dayMs } from '../core/periods.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { leaveCause } from './operational/leave-cause.ts'
 import { allWorkspaces } from './secrets/all-workspaces.ts'
-import { turnOff } from './turn-off.ts'
+import { disableEndpoint } from './disable-endpoint.ts'
 
 const fewestExhausted = 10
 
@@ -37,7 +37,7 @@ async function judge(ctx: Context, workspaceId: string, row: Endpoint, { days, n
     // Where somebody writes the endpoint meanwhile, the next look judges anew.
     const holds = ({ updated_at }: Endpoint): boolean => updated_at === row.updated_at
     const judged = { workspaceId, endpointId: row.id, at: now, reason: 'failing', detail, holds } as const
-    if (await turnOff(ctx, judged)) {
+    if (await disableEndpoint(ctx, judged)) {
       ctx.log.info('an endpoint was disabled: all deliveries failed for days', { ...about, since })
     }
   } else if (beyondHalf >= 0 && beyondHalf < periodMs) {

@@ -2,7 +2,7 @@ import type { CompiledConfiguration, Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
-import { fanout } from '../core/schedule.ts'
+import { fanout } from '../core/fanout.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Workspace } from '../schema/workspace.ts'
@@ -10,7 +10,7 @@ import type { Admit } from './admission.ts'
 import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { taken } from './taken.ts'
+import { taken } from './violation-error.ts'
 
 /** An event as it comes in. `data` is its text. */
 export interface Incoming {

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { matches } from '../core/match.ts'
-import { manual } from '../core/schedule.ts'
+import { manual } from '../core/fanout.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from '../surface/events.ts'

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { manual } from '../core/schedule.ts'
+import { manual } from '../core/fanout.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
 import { recoverMissing } from './recover-missing.ts'

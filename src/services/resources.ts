@@ -8,7 +8,7 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceUseCases } from './use-cases.ts'
-import { refusalOf } from './taken.ts'
+import { refusalOf } from './violation-error.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { boundsOf, unknownWorkspace, writeInto } from './resolve-workspace.ts'
 

@@ -1,5 +1,5 @@
 import type { Claim, ClaimOptions } from '../contracts/queue.ts'
-import { maxFor } from '../core/share.ts'
+import { maxFor } from '../core/fair-share.ts'
 
 /** What a claim is asked for, as far as slots decide it. */
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>

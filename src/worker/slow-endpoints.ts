@@ -1,6 +1,6 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
-import { mayTake } from '../core/share.ts'
+import { mayTake } from '../core/fair-share.ts'
 import type { Watched } from './watched.ts'
 import { Watchlist } from './watchlist.ts'
 

@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { moving } from './moved.ts'
+import { moving } from './claim-moves.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
 const everyMs = 60_000

@@ -1,7 +1,7 @@
-import { shareFactor } from '../../src/core/share.ts'
-import type { Choice, Round } from './asked.ts'
+import { shareFactor } from '../../src/core/fair-share.ts'
+import type { Choice, Round } from './claim-round.ts'
 import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
-import { called } from './called.ts'
+import { called } from './claim-heads.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from '../sql/sql.ts'
 
