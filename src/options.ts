@@ -122,7 +122,7 @@ export interface DeliverOptions {
   /** What an endpoint has that says nothing else. Default: the defaults of `EndpointInput`. */
   readonly defaults?: EndpointDefaults
   /**
-   * Disables an endpoint of which at least ten deliveries were exhausted and none succeeded for so many days, counted from the
+   * Disables an endpoint with at least ten exhausted deliveries and no success for so many days, counted from the
    * first of them. At half the time `endpoint.failing` tells. Default: off; 5 is recommended.
    */
   readonly disableAfterDays?: number

@@ -180,7 +180,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
           ? []
           : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and ${ofEndpoint}`]),
         ...(status === undefined ? [] : [ofStatus]),
-        // An endpoint that does well may have many attempts beside many failed ones of others, and none of both.
+        // An endpoint that does well may have many attempts, others may have many failed attempts, and no attempt is both.
         ...(endpoint_id === undefined || status === undefined ? [] : [sql`${ofStatus} and ${ofEndpoint}`]),
       ]
       for (const side of sides) {

@@ -33,7 +33,7 @@ const fewestPages = 24
  *   while a table was small reads it as a whole, however large it has become.
  * - It frees the room of hints that were worked in, since each claim reads that table as a whole.
  *
- * What it answers is to be told how many rows went through. It fails silently: all is as right without it, and slower.
+ * The function that it answers is called with how many rows went through. It fails silently: without it everything is correct, but slower.
  */
 export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
   let unseen = 0

@@ -19,7 +19,7 @@ export function isWaiting({ now }: Round, group: Sql, dueBy = now): Sql {
     and (j.held_until > ${unseen(now, 'bigint')}) is not true`
 }
 
-/** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
+/** Whether a group may give something. Groups that may not are often many: they are looked up in a hash table. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
 }

@@ -22,7 +22,7 @@ export interface Database {
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Runs one statement whose text differs from call to call. */
   ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
-  /** Is told how many rows went through the hot path, so that upkeep comes in time. */
+  /** Called with how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
 }
 

@@ -5,15 +5,15 @@ import { channelOf, readNotification, type News, notifyNothing } from './notify.
 /** `here`: it was sent by the notifier of the same origin. */
 type OnNews = (news: News, where: 'here' | 'elsewhere') => void
 
-/** Hears what others notify, on one connection that is open while somebody listens. */
+/** Receives the notifications of all processes, on a single connection that is open while somebody listens. */
 export interface Listener {
   on(tell: OnNews): Promise<() => Promise<void>>
-  /** False while somebody listens and nothing can be heard. */
+  /** False while somebody listens and no message can arrive. */
   isWell(): boolean
   close(): Promise<void>
 }
 
-/** A listener where the client can listen. After a lost connection all may have happened. */
+/** Null where the client cannot listen. After a lost connection anything may have changed, so listeners get all kinds of news. */
 export function listenerOf(db: Database, origin: () => string): Listener | null {
   const listen = db.client.listen?.bind(db.client)
   if (listen === undefined) return null

@@ -99,7 +99,7 @@ async function poolOf(settings: {
     keepAliveInitialDelayMillis: keepAliveMs,
     ...(limited && { statement_timeout: statementMs, onConnect: watchTheLine }),
   })
-  // A lost connection is told by the statement that wants it, be the connection in the pool or with the host.
+  // The statement that wants a lost connection reports the loss, whether the pool or the host had the connection.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

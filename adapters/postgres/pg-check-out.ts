@@ -68,7 +68,7 @@ function connected(pool: PgPool): Promise<CheckedOut> {
   return new Promise((resolve, reject) => {
     pool.connect((cause, client) => {
       if (client === undefined) return reject(cause!) // one of the two is there
-      const onError = (): void => {} // the statement that runs is told of it, and so is the next
+      const onError = (): void => {} // the statement that runs fails with the error, and so does the next
       client.on('error', onError)
       resolve({
         client,

@@ -21,7 +21,7 @@ interface Asked {
 }
 
 /**
- * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
+ * postgres.js. A statement that is given up is canceled on the server. A connection on which no answer comes then is
  * closed: postgres.js would send further statements on it.
  */
 export function postgresJs(instance: PostgresJs): PostgresClient {

@@ -33,7 +33,7 @@ export interface PostgresOptions {
   /** Prepare the statements of the hot path. Set it to false behind a pooler such as PgBouncer. Default true. */
   readonly prepare?: boolean
   /**
-   * How notifications are heard, which saves polls: the client's own way where it has one, another one, or none.
+   * How notifications are received, which saves polls: by the client itself where it can, by another client, or not at all.
    * A `pg` Pool gives one of its connections to it. Default: the client's own, none where `prepare` is false, since
    * poolers do not pass notifications on.
    */

@@ -86,7 +86,7 @@ export function redisCollection<K extends Kind>(
   }
 }
 
-/** A configuration row. What storage disabled since the row was written is told by a field of its own. */
+/** A configuration row. Whether storage disabled the endpoint since then stands in another field. */
 export function rowOf<K extends Kind>(kind: K, [revision, json, disabledAt]: readonly string[]): Stored<Rows[K]> {
   const document = JSON.parse(json!) as Rows[K] // written by a plan
   const stored = (row: Endpoint | Rows[K]) => ({ row: row as Rows[K], revision: Number(revision) }) // of the kind

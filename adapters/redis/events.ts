@@ -16,7 +16,7 @@ import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 /** The most text that one run of a script is given, in UTF-16 units. */
 const textPerScript = 4 * 1024 * 1024
 
-/** An event without its data, of which it knows the size. */
+/** An event without `data`, with the size of `data`. */
 type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**

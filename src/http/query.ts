@@ -15,7 +15,7 @@ type Read = { readonly value: unknown } | { readonly reasons: readonly string[] 
 const flags: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
 
 /**
- * The parameters of a list from its query string. The first of repeated ones counts; undeclared ones are ignored.
+ * The parameters of a list from its query string. Of repeated parameters the first counts; undeclared parameters are ignored.
  * @throws PosthornError `validation` with every reason under `@params`.
  */
 export function readQuery(search: URLSearchParams, parameters: Parameters): ListInput {

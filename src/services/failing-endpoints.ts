@@ -9,14 +9,14 @@ import { disableEndpoint } from './disable-endpoint.ts'
 
 const fewestExhausted = 10
 
-/** When it is looked, and how often: so that each endpoint is told of once. */
+/** When endpoints are looked at, and how often: so that each endpoint is reported once. */
 interface Look {
   readonly days: number
   readonly now: number
   readonly periodMs: number
 }
 
-/** Turns off the endpoints of which nothing but failures came for `days`, and tells of those that are half way there. */
+/** Disables the endpoints that had nothing but failures for `days`, and warns of endpoints that are half way there. */
 export async function disableFailing(ctx: Context, look: Look): Promise<void> {
   for await (const workspaceId of allWorkspaces(ctx)) {
     const configuration = await ctx.storage.configuration(workspaceId)

@@ -22,7 +22,7 @@ export interface Measures {
   readonly durations: Histogram
 }
 
-/** Counts what is told of. */
+/** Counts what observers report. */
 export function measures(on: Observers['on']): Measures {
   const attempts = new Map<string, Map<string, number>>()
   const disabled = new Map([count('gone'), count('breaker'), count('failing')])

@@ -33,7 +33,7 @@ export interface ResourceKind<Row extends Resource> {
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
   describe(input: unknown, existing: Row | null, workspaceId: string): Awaitable<Described<Row>>
-  /** Stores a new row; the collection's insert unless told. */
+  /** Stores a new row. Default: `insert` of the collection. */
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
   /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this one replaces. */
   written?(row: Omit<Row, keyof Disabling>, before: Row | null): Row

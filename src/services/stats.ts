@@ -67,7 +67,7 @@ function queryOf(ctx: Context, workspaceId: string | null, asked: InstanceStatsI
   return { workspaceId, step, from, to, endpoint_id, event_type }
 }
 
-/** The first bucket of which everything is still there. */
+/** The first bucket that is still complete. */
 function oldestOf(ctx: Context, step: StatsStep, now: number): number {
   if (step === 'minute') return startOf(now - minutesKeptMs(ctx), minuteMs)
   return step === 'hour' ? startOf(now - hoursKeptMs, dayMs) : -Infinity

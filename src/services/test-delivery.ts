@@ -81,7 +81,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
   }
 }
 
-/** Without the time at which a worker would take it over, of which listeners need not hear. */
+/** Without the time at which a worker would take the attempt over: listeners do not need it. */
 function dueAtOnce(held: Loaded): Loaded {
   const { attempt } = held.delivery
   return { ...held, delivery: { ...held.delivery, attempt: { ...attempt, scheduled_at: attempt.created_at } } }

@@ -3,12 +3,12 @@ import type { Clock } from '../contracts/clock.ts'
 /** A span of time: milliseconds, or `500ms`, `30s`, `5m`, `1h`, `2d`. */
 export type Span = number | string
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until `advance` is called. */
 export interface FakeClock extends Clock {
   readonly system: false
   elapsed(): number
   /**
-   * Goes on by that much. Whoever sleeps until then wakes at its own time, in order, and what it does next runs before
+   * Goes on by `ms`. Each sleeper until then wakes at its time, in order, and what it does next runs before
    * the clock goes on, as far as it waits for no real time.
    */
   advance(by: Span): Promise<void>

@@ -15,7 +15,7 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
   const made: NewAttempt[] = []
   let now = start
   let count = 0
-  /** The configuration's revisions that each side told last, which may be stale by now. */
+  /** The configuration's revisions that each side answered last, which may be stale by now. */
   const told = new Map<string, Pair<number>>()
 
   const rows = () => {
@@ -239,7 +239,7 @@ function nameOf(id: string): string {
   return `name of ${id}`
 }
 
-/** A page without what is told of an empty one. */
+/** A page without what engines say of an empty page. */
 async function listed<Row>(page: Promise<Page<Row>>): Promise<unknown> {
   const { rows, total, preceded, followed } = await page
   return rows.length === 0 ? { rows, total } : { rows, total, preceded, followed }

@@ -18,7 +18,7 @@ const signalOf = {
   'endpoint.disabled': 'endpoint.disabled',
 } as const
 
-/** An instance whose time stands still until it is told to go on, and whose receivers are scripted. */
+/** An instance whose time stands still until `advance` is called, and whose receivers are scripted. */
 export interface TestPosthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput> extends Posthorn<
   Catalogue,
   Plugins

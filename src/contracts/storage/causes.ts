@@ -1,5 +1,5 @@
 /**
- * Why an operational event is to be published. `troubled` is kept after the event of a disabled or failing endpoint, until
+ * Why an operational event is to be published. `troubled` stays after the event of a disabled or failing endpoint, until
  * the endpoint has a success again: then that it recovered is published.
  */
 export type CauseKind = 'exhausted' | 'disabled' | 'failing' | 'troubled'

@@ -20,7 +20,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
     alive.delete(thread)
   }
 
-  /** One that does not start is forgotten: the run that then needs one starts another, and is told why that fails. */
+  /** A process that does not start is forgotten. The next run that needs a process starts another, and gets the error if that fails. */
   function replace(): void {
     const replacement = begin()
     coming.add(replacement)
@@ -64,7 +64,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
         working--
       }
     },
-    /** Ends all. A later use starts new ones. */
+    /** Ends all processes. A later use starts new processes. */
     close(): void {
       generation++
       for (const thread of alive) end(thread)
