@@ -117,7 +117,7 @@ class EngineTime {
   }
 }
 
-// Timers hold 31 bits of milliseconds; a longer one would fire at once.
+// Timers hold 31 bits of milliseconds; a longer timer would fire at once.
 const longestMs = 2_147_483_647
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {

@@ -16,7 +16,7 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal'
 
-/** The most reasons that one error tells; of the others it tells how many they are. */
+/** The most reasons that an error lists; of further reasons it gives the number. */
 export const maxReasons = 100
 /** How many reasons a tree of them leaves out. A symbol, since every text can be a field. */
 export const unlisted: unique symbol = Symbol('unlisted reasons')
@@ -172,7 +172,7 @@ export function uniqueViolation(key: Readonly<Record<string, string>>): Posthorn
   return new PosthornError('unique_violation', `unique constraint violation: ${keyText(key)} already exists`)
 }
 
-/** The refusal of a row that points at a record which is not there. */
+/** The refusal of a row that points at a record which does not exist. */
 export function foreignKeyViolation(key: Readonly<Record<string, string>>, references: string): PosthornError {
   return new PosthornError(
     'foreign_key_violation',

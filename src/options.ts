@@ -111,7 +111,7 @@ export interface DeliverOptions {
   /** Refuses http urls when an endpoint is written. A url that is stored already stays. Default false. */
   readonly httpsOnly?: boolean
   /**
-   * A forward proxy that deliveries go through, with `tls: { ca, cert, key, rejectUnauthorized }` for one that speaks TLS.
+   * A forward proxy that deliveries go through, with `tls: { ca, cert, key, rejectUnauthorized }` for a proxy that speaks TLS.
    * `deny` and `allow` judge receivers, not the proxy. Default: none. Not on Bun, nor on edge runtimes, nor with `http`.
    */
   readonly proxy?: Proxy
@@ -150,7 +150,7 @@ export interface RetentionOptions {
 
 /** Where operational events are published: `posthorn.endpoint.disabled` and others, as docs/operational-events.md lists. */
 export interface OperationsOptions {
-  /** Id or name of the workspace. One that is not there is made, with this id. */
+  /** Id or name of the workspace. If it does not exist, it is made, with this id. */
   readonly workspace: string
 }
 

@@ -39,7 +39,7 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
 function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   const found: Offer[] = []
   let unserved = 0
-  /** Of the workspaces found that have no slot in use, the one whose turn comes last. */
+  /** Of the workspaces found that have no slot in use, the workspace whose turn comes last. */
   let last: Offer | null = null
   for (const [turn, workspace] of ascending(queue.turns)) {
     if (turn > options.now) break

@@ -68,7 +68,7 @@ export function memoryEvents(access: Access, keep: number): Events {
       access.read((state) => {
         const room = roomOf(state, workspaceId)
         const listed = (id: string) => {
-          const { event } = state.events.get(id)! // a workspace lists only events that are there
+          const { event } = state.events.get(id)! // a workspace lists only events that exist
           return isListed(event, query) ? event : null
         }
         return pageOf(

@@ -94,7 +94,7 @@ function noLongerOpen(state: State, { of }: KeptAttempt): void {
   if (--of.open === 0) add(state.idle, [of.event.created_at, of.event.id])
 }
 
-/** Whether an attempt of the same event and endpoint came after this one. */
+/** Whether an attempt of the same event and endpoint came after this attempt. */
 export function isSucceeded(state: State, { of, attempt }: KeptAttempt): boolean {
   for (const [, later] of ascending(of.attempts, [0, attempt.id])) {
     if (state.attempts.get(later)!.attempt.endpoint_id === attempt.endpoint_id) return true

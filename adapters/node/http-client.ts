@@ -50,7 +50,7 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
   const wiring = { tls, lookup: guardedLookup(resolve, judge), bounds }
   const means = { bounds, isLookingUp: resolve.pending }
   const slow: Means = { ...means, connections: httpConnections({ ...wiring, tunnel }) }
-  /** Undefined until it is known whether there is one. */
+  /** Undefined until it is known whether undici can be loaded. */
   let fast: Means | null | undefined = tunnel === null ? undefined : null
   /** Origins that only `node:http` can speak to. */
   const misfits = new LRUCache<string, true>({ max: 1000 })

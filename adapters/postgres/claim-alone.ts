@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { raw, sql } from '../sql/sql.ts'
 
 /**
- * Chooses jobs of one workspace, if no other one is in line: else none, and `met` is 2. That is what most claims are, and
+ * Chooses jobs of a single workspace, if no other workspace is in line: else none, and `met` is 2. That is what most claims are, and
  * costs half of what turns cost.
  */
 export function alone(db: Database, round: Round, workspace: string): Choice {

@@ -3,7 +3,7 @@ import { isWaiting } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
-/** The most hints that one claim works in; the next one goes on. */
+/** The most hints that a claim works in; the next claim goes on. */
 const maxHints = raw('10000')
 
 /**

@@ -34,7 +34,7 @@ const workMs = 3_600_000
 /**
  * Creates the schema and its tables, or brings them up to date, and makes the workspace `default`. Each step is one
  * statement: all of it or nothing. Any number of processes may call it at once; the first does the work and the others
- * wait for it. Indexes of tables that are there come before their step, each by itself: they are built while others write, and
+ * wait for it. Indexes of tables that exist come before their step, each by itself: they are built while others write, and
  * one that was broken off is built anew by the next call.
  *
  * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
@@ -58,7 +58,7 @@ export async function migrate(
   for (;;) {
     const { latest } = await versionsOf(db)
     if (latest >= schemaVersion) return
-    // Nobody uses a schema that is not there yet.
+    // Nobody uses a schema that does not exist yet.
     const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
       if (latest > 0) await buildIndexes(db, steps[0]!) // the step that is due

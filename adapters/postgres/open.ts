@@ -38,7 +38,7 @@ type OwnPool = PgPool & {
  * A storage on PostgreSQL with a pool of its own, for hosts that have none. The package `pg` must be installed. The pool
  * gives up an attempt to connect after 5 s and keeps its lines alive; the server ends statements after 30 s, and those of
  * a process that is gone after 10 s (PostgreSQL 14). Nothing is opened before it is used; `stop()` closes the pool, and
- * what is asked afterwards opens another one.
+ * what is asked afterwards opens another connection.
  *
  * Behind a pooler pass `prepare: false`: then no setting of a session is made.
  */

@@ -49,7 +49,7 @@ export function provenLine({ open, hears, regained, speak }: Needs): ProvenLine 
       () => (isWell = false),
     )
 
-  /** Speaks on a quiet line. One that is still quiet afterwards is replaced. */
+  /** Tests a quiet connection. If no message arrives, the connection is replaced. */
   async function prove(): Promise<void> {
     const mine = line
     const spokenAt = performance.now()

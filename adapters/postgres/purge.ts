@@ -35,7 +35,7 @@ export async function purge(
     select count(*) as removed from gone`
   /**
    * Whoever adds an attempt to an event by hand holds it locked meanwhile, and leaves a row that this statement must have
-   * seen. Other attempts follow one that is there.
+   * seen. Other attempts follow one that exists.
    */
   const events = (ids: Sql) => sql`
     with doomed as materialized (

@@ -103,9 +103,9 @@ export interface PluginKind<Config = unknown, Name extends string = string, Give
   readonly sides: readonly ('inbound' | 'outbound')[]
   /** Refuses a config with reasons at its places, and fills in defaults. A schema of any library of Standard Schema. */
   readonly config: ConfigSchema<Given, Config>
-  /** Names of kinds that run after this one. Default: signatures. */
+  /** Names of kinds that run after this kind. Default: signatures. */
   readonly before?: readonly string[]
-  /** Names of kinds that run before this one. Default: `function`. */
+  /** Names of kinds that run before this kind. Default: `function`. */
   readonly after?: readonly string[]
   /**
    * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list. Texts

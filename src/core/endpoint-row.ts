@@ -23,7 +23,7 @@ export function endpointRow({
 }: Written): Endpoint {
   const { strategy, config } = row.retry
   const retry = { strategy, config: { ...config, jitter: config.jitter ?? 0 } }
-  // A key that is there already keeps its place.
+  // A key that exists already keeps its place.
   return { ...row, retry, disabled_at, disabled_reason, disabled_detail, paused }
 }
 

@@ -6,7 +6,7 @@ import { isGone } from './gone-endpoint.ts'
 import { retryAfter } from './retry-after.ts'
 import { nextAttempt } from './backoff.ts'
 
-/** What came of a try. Those without a `request` ended before one was built. */
+/** What came of a try. An outcome without `request` ended before a request was built. */
 export type Outcome =
   | {
       readonly kind: 'answered'

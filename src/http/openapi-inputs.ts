@@ -16,7 +16,7 @@ function told(schema: GenericSchema): Json {
 
 /**
  * The schema of an input in the words that client generators know: null stands in `type`, a default stands in the
- * description (generators would make a defaulted property required), and a property that is always refused is not there.
+ * description (generators would make a defaulted property required), and a property that is always refused is left out.
  */
 export function inputSchema(schema: GenericSchema, texts: Texts = {}): Json {
   return plain(withRequest(told(schema)), texts)

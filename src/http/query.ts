@@ -83,7 +83,7 @@ function readMoment(search: URLSearchParams, name: string): Read | null {
   return { value: Math.max(-max, Math.min(max, Number(read.value))) }
 }
 
-/** Only where `emptyCounts` an empty value is one to look for. */
+/** An empty value is looked for only where `emptyCounts` is true. */
 function readOne(
   search: URLSearchParams,
   name: string,

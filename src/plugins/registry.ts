@@ -13,7 +13,7 @@ const builtIn: readonly PluginKind[] = [basicAuth, keyAuth, hmacAuth, connectAut
 /**
  * The kinds of a process: the built-in ones and those of the host.
  *
- * @throws PosthornError `validation` when a name stands twice, `before` or `after` name a kind that is not there, or
+ * @throws PosthornError `validation` when a name stands twice, `before` or `after` name a kind that does not exist, or
  *   the wishes go in a circle.
  */
 export function registry(custom: readonly PluginKind[]): PluginRegistry {

@@ -14,7 +14,7 @@ export async function tripCircuitBreakers(
   const since = now - rule.windowSeconds * 1000
   await foldNotes(ctx)
 
-  /** Outcomes from before its last change say nothing of an endpoint: one that was mended and enabled starts anew. */
+  /** Outcomes from before the last change of an endpoint do not count: an endpoint that was repaired and enabled starts anew. */
   async function stillFails(endpoint: Endpoint): Promise<boolean> {
     if (endpoint.updated_at <= since || endpoint.updated_at === endpoint.created_at) return true
     const nextMinute = Math.ceil(endpoint.updated_at / minuteMs) * minuteMs

@@ -14,7 +14,7 @@ import { taken } from './violation-error.ts'
 
 /** An event as it comes in. `data` is its text. */
 export interface Incoming {
-  /** A client's id; null for one of ours. */
+  /** The id that the client chose; null where Posthorn makes the id. */
   readonly id: string | null
   readonly event_type: string
   readonly data: string
@@ -23,7 +23,7 @@ export interface Incoming {
   readonly trace?: string
 }
 
-/** `duplicate`: the `unique_id` was seen before, and `event` is the stored one. */
+/** `duplicate`: the `unique_id` was seen before, and `event` is the stored event. */
 export type Ingested = { readonly kind: 'stored' | 'duplicate'; readonly event: StoredEvent }
 
 export interface Ingest {

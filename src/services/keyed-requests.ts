@@ -24,12 +24,12 @@ export interface Keyed {
   note(newId: () => string, now: number): string
 }
 
-/** One call that came with a key. */
+/** A call that came with a key. */
 export interface KeyedCall {
   readonly standing: Standing
   /** Keeps the answer. */
   answered(note: string): Promise<void>
-  /** Lets the next call with the key go on: what became of this one is not known. */
+  /** Lets the next call with the key go on: what became of this call is not known. */
   giveUp(): Promise<void>
   /** Lets the key be used as if it were new: the call did nothing. */
   release(): Promise<void>

@@ -62,7 +62,7 @@ function problemsOf({ endpoint_id, status, attempted_at }: ReplayFilter): FieldE
   return Object.keys(problems).length === 0 ? null : problems
 }
 
-/** The part of a range whose attempts are still there. */
+/** The part of a range whose attempts still exist. */
 function knownRange(ctx: Context, range: TimeRange): TimeRange {
   const { attemptsDays } = ctx.settings.retention
   if (attemptsDays === undefined) return range

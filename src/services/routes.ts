@@ -44,7 +44,7 @@ export function routeTable(storage: Storage, clock: Clock): RouteTable {
     async find(path, method) {
       const known = table === null ? undefined : look(table, path, method)
       if (known !== undefined) return known
-      // A path that is not there may be new, made by another process; but unknown paths may not become a load on storage.
+      // A path that does not exist may be new, made by another process; but unknown paths may not become a load on storage.
       if (table !== null && clock.now() - loadedAt < reloadEveryMs) return undefined
       return look(await shared(), path, method)
     },

@@ -29,7 +29,7 @@ export const testInput = object({
 const graceMs = 10_000
 
 /**
- * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed one is not retried. As many are
+ * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed test is not retried. As many are
  * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
  * So does a call that found no connection: a worker then makes the delivery.
  */

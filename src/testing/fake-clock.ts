@@ -26,7 +26,7 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
   const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>()
   let time = start
 
-  /** The one whose time comes first; of several, the one that fell asleep first. */
+  /** The sleeper whose time comes first; of several, the sleeper that fell asleep first. */
   const next = () => {
     let earliest: { readonly at: number; readonly wake: () => void } | null = null
     for (const sleeper of sleepers) if (earliest === null || sleeper.at < earliest.at) earliest = sleeper

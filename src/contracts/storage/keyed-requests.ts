@@ -1,6 +1,6 @@
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest {
-  /** Id of the workspace that the request is about; empty for one that is about none. */
+  /** Id of the workspace that the request is about; empty for a request about none. */
   readonly workspace_id: string
   /** The key, unique in the workspace. */
   readonly key: string

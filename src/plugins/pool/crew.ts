@@ -1,6 +1,6 @@
 import type { Thread } from '../../contracts/platform.ts'
 
-/** Starts processes and has them work one at a time. One that was ended is replaced before it is asked for. */
+/** Starts processes and has them work one at a time. A process that was ended is replaced before it is asked for. */
 export function makeCrew(start: () => Promise<Thread>, size: number) {
   const idle: Thread[] = []
   /** Replacements that are being started. */
@@ -42,7 +42,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
   }
 
   return {
-    /** Whether one is free, or may be started. */
+    /** Whether a process is free, or may be started. */
     hasRoom: () => working < size,
     /** Has one work. `spent` says that it is not to be used again. */
     async use<Answer>(work: (thread: Thread) => Promise<{ answer: Answer; spent: boolean }>): Promise<Answer> {

@@ -49,7 +49,7 @@ export class Refusals {
     }
   }
 
-  /** Judges a window and answers the next one. */
+  /** Judges a window and answers the next window. */
   #close(window: Open): Open {
     const { from, to, requests, refused } = window
     const isRefusing = requests >= fewestRequests && refused * 2 > requests

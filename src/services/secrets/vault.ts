@@ -70,7 +70,7 @@ export function vault(needs: Needs, options: SecretsOptions): Vault {
       try {
         return { keyId, wrapped: there.wrapped, cipher: await cipherOf(workspaceId, there) }
       } catch (cause) {
-        // One value may be damaged. If none opens, the key is another one, or its provider is away.
+        // A single value may be damaged. If no value opens, the key is another key, or the provider is away.
         if (!(cause instanceof UnopenedError && cause.lasts)) throw cause
         failure = cause
       }
@@ -130,7 +130,7 @@ interface Wrapper {
   unwrap(wrapped: Uint8Array, workspaceId: string): Promise<Uint8Array>
 }
 
-/** All keys by their ids, the one that seals first. */
+/** All keys by their ids; the first key seals. */
 function wrappersOf(needs: Needs, { keys = [], provider }: SecretsOptions): ReadonlyMap<string, Wrapper> {
   const local = keys.map(({ id, key }): [string, Wrapper] => [id, localWrapper(needs.platform, id, key)])
   if (provider === undefined) return new Map(local)
