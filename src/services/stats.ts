@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Counts, Grouping, StatisticsQuery, StatisticsRow } from '../contracts/storage/statistics.ts'
-import { addCounts, classesOf, noCounts, percentile } from '../core/counts.ts'
+import { addCounts, classesOf, noCounts } from '../core/counts.ts'
+import { percentile } from '../core/percentile.ts'
 import { dayMs, hourMs, minuteMs, startOf } from '../core/periods.ts'
 import { statsParameters } from '../schema/page.ts'
 import type { InstanceStatsInput, StatsBucket, StatsReport, StatsStep } from '../schema/stats.ts'
