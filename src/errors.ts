@@ -125,6 +125,14 @@ const retryableStates: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 /**
  * Whether the same may succeed when it is done once more: a call outside a transaction, or the host's whole transaction
  * from its `begin`. It takes what Posthorn throws, and what a PostgreSQL driver throws, at the `commit` too.
+ *
+ * @example
+ * try {
+ *   await posthorn.events.create('acme', event)
+ * } catch (error) {
+ *   if (!isRetryable(error)) throw error
+ *   await queueForLater(event)
+ * }
  */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof PosthornError) return retryableCodes.has(error.code)

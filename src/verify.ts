@@ -66,6 +66,7 @@ export interface VerifyOptions {
  * read: `svix-id`, `svix-timestamp`, `svix-signature`.
  *
  * @throws WebhookVerificationError whose `code` tells why; answer the sender 401.
+ * @example const invoice = await verifyWebhook(request, process.env.WEBHOOK_SECRET)
  */
 export async function verifyWebhook(
   received: Request | ReceivedWebhook,

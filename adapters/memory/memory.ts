@@ -23,7 +23,11 @@ export interface MemoryOptions {
   readonly keep?: number
 }
 
-/** The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process. */
+/**
+ * The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process.
+ *
+ * @example const posthorn = createPosthorn({ storage: memory({ keep: 1000 }) })
+ */
 export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
   Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const changed = listeners<Change>()

@@ -24,7 +24,7 @@ interface Asked {
 /** Rows that go through this process between two looks. */
 const everyRows = 1000
 /** A table of fewer pages is as well read whole. */
-const fewestPages = 24
+const minPages = 24
 
 /**
  * Does at once, in milliseconds, what autovacuum would do when it comes by, once a minute:
@@ -45,7 +45,7 @@ export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
       where n.nspname = ${schema}::text and c.relname = any(${['hints', ...Object.keys(growing)]}::text[])
         and pg_has_role(c.relowner, 'usage')
         and pg_relation_size(c.oid) / current_setting('block_size')::int
-          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${fewestPages}::int)`)
+          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${minPages}::int)`)
     const names = outgrown.map(({ name }) => name as keyof typeof growing | 'hints') // it was asked for by these
     const grown = names.filter((name) => name !== 'hints').map((name) => sql`${t[name]} (${raw(growing[name])})`)
     if (grown.length > 0) {

@@ -46,6 +46,7 @@ const workMs = 3_600_000
  *
  * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, when the database
  * has another encoding than UTF8, and when a lock was not to be had: then it says whose lock is in the way.
+ * @example await migrate(pool, { schema: 'webhooks' })
  */
 export async function migrate(
   handle: PostgresHandle,
@@ -90,6 +91,8 @@ function longestOf(holders: readonly Holder[], seen: Map<string, number>): Holde
 /**
  * What `migrate` runs, as text, for those who keep migrations elsewhere (Flyway, Prisma, Drizzle): one statement that
  * may be run again at any time. It fails with 55P03 when a table is in use for five seconds.
+ *
+ * @example writeFileSync('migrations/42-posthorn.sql', migrationSql())
  */
 export function migrationSql({ schema = 'posthorn' }: { schema?: string } = {}): string {
   checkSchema(schema)

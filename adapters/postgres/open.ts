@@ -41,6 +41,8 @@ type OwnPool = PgPool & {
  * what is asked afterwards opens another connection.
  *
  * Behind a pooler pass `prepare: false`: then no setting of a session is made.
+ *
+ * @example const posthorn = createPosthorn({ storage: openPostgres(process.env.DATABASE_URL, { max: 10 }) })
  */
 export function openPostgres(
   url: string,

@@ -46,6 +46,11 @@ export interface PostgresOptions {
  * what it listens on. Run `migrate` first.
  *
  * `using(tx)` takes what the driver calls its client or transaction, or any `{ query(text, values) }` around it.
+ *
+ * @example
+ * const pool = new pg.Pool({ connectionString })
+ * await migrate(pool)
+ * const posthorn = createPosthorn({ storage: postgres(pool) })
  */
 export function postgres(
   handle: PostgresHandle,

@@ -39,6 +39,9 @@ export interface RedisOptions {
  * is stood in for by another duplicate, until it answers again.
  *
  * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
+ * @example
+ * const client = await createClient({ url }).connect()
+ * const posthorn = createPosthorn({ storage: redis(client) })
  */
 export function redis(
   client: RedisClient,
@@ -117,6 +120,7 @@ function checkClient(client: unknown): void {
  *
  * @param url `redis://` or `rediss://`, with user, password and database where they are needed.
  * @throws PosthornError `validation` for another url; `internal` that names what to install where no client is installed.
+ * @example const posthorn = createPosthorn({ storage: await openRedis('redis://localhost:6379') })
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<ReturnType<typeof redis>> {
   const { client, close } = await clientFor(url)

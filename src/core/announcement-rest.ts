@@ -1,5 +1,5 @@
 export const firstRestMs = 5
-const longestRestMs = 50
+const maxRestMs = 50
 
 /**
  * How long an announcer rests after an announcement, milliseconds: 5 where nothing came during the rest before, so that
@@ -7,5 +7,5 @@ const longestRestMs = 50
  * burst go together.
  */
 export function restAfter(before: number, hadMore: boolean): number {
-  return hadMore ? Math.min(before * 2, longestRestMs) : firstRestMs
+  return hadMore ? Math.min(before * 2, maxRestMs) : firstRestMs
 }

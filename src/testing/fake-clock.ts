@@ -21,7 +21,12 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 /** How many times the event loop goes round before the clock goes on: promises of timers and sockets take some. */
 const turns = 3
 
-/** @param start unix milliseconds, 2026-01-01T00:00:00Z by default. */
+/**
+ * @param start unix milliseconds, 2026-01-01T00:00:00Z by default.
+ * @example
+ * const clock = fakeClock()
+ * await clock.advance(60_000) // whoever sleeps until then wakes
+ */
 export function fakeClock(start = 1_767_225_600_000): FakeClock {
   const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>()
   let time = start
@@ -80,7 +85,10 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
   }
 }
 
-/** @throws RangeError for what is no span of time. */
+/**
+ * @throws RangeError for what is no span of time.
+ * @example duration('1h') // 3600000
+ */
 export function duration(span: Span): number {
   if (typeof span === 'number') {
     if (span >= 0) return span

@@ -47,6 +47,12 @@ export interface TestPosthornOptions<
 /**
  * Makes an instance for tests: in memory, with a fake clock, sending nothing. Nothing needs `start`: publish, then
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
+ *
+ * @example
+ * const posthorn = createTestPosthorn()
+ * await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+ * await posthorn.events.create('default', { event_type: 'invoice.paid', data: {} })
+ * await posthorn.drain()
  */
 export function createTestPosthorn<
   Events extends AnyEvents = AnyEvents,
