@@ -1,4 +1,5 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
+import { lowRank, maxLow } from '../../src/core/job-rank.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
 import { ascending, first, idsUpTo } from './sorted.ts'
 import type { Line, QueueState } from './state.ts'
@@ -7,11 +8,17 @@ import type { Line, QueueState } from './state.ts'
 interface Offer {
   readonly workspace: string
   readonly turn: number
-  readonly rest: Iterator<string, void>
+  readonly rest: Iterator<Offered, void>
   /** The job that comes next; undefined when there is none left. */
-  next: string | undefined
+  next: Offered | undefined
   /** The slot that the next job would take: one more than the workspace has in use by then. */
   level: number
+}
+
+/** A job, and the oldest due job of its group. */
+interface Offered {
+  readonly id: string
+  readonly head: string
 }
 
 /** The ids of the jobs that a claim takes, in order: see `Queue.claim`. */
@@ -23,7 +30,7 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
     for (const offer of open) {
       if (offer.level !== level) continue
       if (taken.length >= options.limit || level > maxFor(options.free - taken.length)) return taken
-      taken.push(offer.next!) // of every offer that is open
+      taken.push(offer.next!.id) // of every offer that is open
       offer.next = offer.rest.next().value ?? undefined
       offer.level++
     }
@@ -49,8 +56,8 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
     const next = rest.next().value ?? undefined
     if (next === undefined) continue
     const used = options.busy.workspaces.get(workspace) ?? 0
-    const isHead = next === first(line.ready)?.[1] // then the line stands at its turn
-    const offer = { workspace, turn: isHead ? turn : turnOf(queue, workspace, next), rest, next, level: used + 1 }
+    const isHead = next.head === first(line.ready)?.[1] // then the line stands at its turn
+    const offer = { workspace, turn: isHead ? turn : turnOf(queue, workspace, next.head), rest, next, level: used + 1 }
     found.push(offer)
     if (used > 0) continue
     unserved++
@@ -60,20 +67,27 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
 }
 
 /** The due jobs of a workspace that the caller may take, in order. */
-function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<string, void> {
+function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<Offered, void> {
   for (const head of idsUpTo(line.ready, now)) {
     const name = queue.jobs.get(head)!.job.group // of every position in `ready`
     let room = cap - (busy.groups.get(name) ?? 0)
     if (room <= 0 || leaveOut.has(name)) continue
-    for (const id of idsUpTo(queue.groups.get(name)!.waiting, now)) {
+    const { waiting } = queue.groups.get(name)!
+    for (const id of idsUpTo(waiting, now)) {
       if (room-- === 0) break
-      yield id
+      yield { id, head }
+    }
+    let lowRoom = Math.min(room, maxLow(cap) - (busy.low.get(name) ?? 0))
+    if (lowRoom <= 0) continue
+    for (const id of idsUpTo(waiting, now + lowRank, lowRank)) {
+      if (lowRoom-- === 0) break
+      yield { id, head }
     }
   }
 }
 
-function turnOf({ jobs, served }: QueueState, workspace: string, next: string): number {
-  return Math.max(jobs.get(next)!.job.due_at, served.get(workspace) ?? -Infinity)
+function turnOf({ jobs, served }: QueueState, workspace: string, head: string): number {
+  return Math.max(jobs.get(head)!.job.due_at, served.get(workspace) ?? -Infinity)
 }
 
 function byTurn(a: Pick<Offer, 'turn' | 'workspace'>, b: Pick<Offer, 'turn' | 'workspace'>): number {

@@ -1,6 +1,7 @@
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import { lowRank, rankOf } from '../../src/core/job-rank.ts'
 import { chosen } from './claim.ts'
-import { add, ascending, first, remove, sorted } from './sorted.ts'
+import { add, ascending, compare, first, firstFrom, idsUpTo, type Position, remove, sorted } from './sorted.ts'
 import type { Access, Group, KeptJob, Line, State } from './state.ts'
 
 const servedForMs = 3_600_000
@@ -22,7 +23,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         wake(state, now)
         const claims = chosen(state.queue, options).map((id) => hold(state, state.queue.jobs.get(id)!, now + leaseMs))
         serve(state, claims, now)
-        for (const group of new Set(claims.map(({ group }) => group))) place(state, group)
+        for (const group of new Set(claims.map(({ group }) => group))) place(state, group, { isServed: true })
         return claims
       }),
 
@@ -82,10 +83,11 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 
     dueOf: (group, now) =>
       access.read(({ queue }) => {
+        const waiting = queue.groups.get(group)?.waiting ?? sorted()
         let due = 0
-        for (const [at] of ascending(queue.groups.get(group)?.waiting ?? sorted(), null)) {
-          if (at > now || due === maxCounted) break
-          due++
+        for (const from of [0, lowRank]) {
+          const ids = idsUpTo(waiting, now + from, from)
+          while (due < maxCounted && ids.next().done !== true) due++
         }
         return due
       }),
@@ -98,8 +100,8 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
           if (due <= now && (oldestDueAt === null || due < oldestDueAt)) oldestDueAt = due
         }
         for (const group of queue.groups.values()) {
-          const oldestWaiting = first(group.waiting)
-          if (oldestWaiting !== undefined) consider(oldestWaiting[0])
+          const oldest = oldestWaiting(group)
+          if (oldest !== undefined) consider(oldest[0])
         }
         for (const [until, id] of ascending(queue.held)) {
           if (until > now) break
@@ -114,8 +116,8 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         const turn = first(queue.turns)
         if (turn !== undefined) times.push(turn[0])
         for (const [until, name] of ascending(queue.paused)) {
-          const oldestWaiting = first(queue.groups.get(name)!.waiting)
-          if (oldestWaiting !== undefined) times.push(Math.max(until, oldestWaiting[0]))
+          const oldest = oldestWaiting(queue.groups.get(name)!)
+          if (oldest !== undefined) times.push(Math.max(until, oldest[0]))
         }
         for (const [until, id] of ascending(queue.held)) {
           const { job } = queue.jobs.get(id)!
@@ -130,9 +132,10 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 
 /** Adds jobs that are not known yet. Storage calls it in the steps in which it writes attempts. */
 export function addJobs(state: State, jobs: readonly Job[]): void {
-  for (const { id, workspace, group, due_at } of jobs) {
+  for (const { id, workspace, group, due_at, priority } of jobs) {
     if (state.queue.jobs.has(id)) continue
-    const kept: KeptJob = { job: { id, workspace, group, due_at }, token: null, heldUntil: 0 }
+    const job: Job = { id, workspace, group, due_at, ...(priority && { priority }) }
+    const kept: KeptJob = { job, token: null, heldUntil: 0 }
     state.queue.jobs.set(id, kept)
     wait(state, kept)
     state.news.jobs = true
@@ -172,16 +175,16 @@ function heldBy(state: State, claim: Claim): KeptJob | undefined {
 }
 
 function wait(state: State, kept: KeptJob): void {
-  const { id, workspace, group: name, due_at } = kept.job
+  const { id, workspace, group: name } = kept.job
   const group = groupOf(state, name)
   group.workspace ??= workspace
-  add(group.waiting, [due_at, id])
+  add(group.waiting, [rankOf(kept.job), id])
   place(state, name)
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
   const { job } = kept
-  remove(state.queue.groups.get(job.group)!.waiting, [job.due_at, job.id])
+  remove(state.queue.groups.get(job.group)!.waiting, [rankOf(job), job.id])
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
@@ -190,19 +193,19 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
 
 /** Takes a job out of where it stands: held, or waiting since its hold lapsed. */
 function takeOut(state: State, kept: KeptJob): void {
-  const { id, group, due_at } = kept.job
+  const { id, group } = kept.job
   if (remove(state.queue.held, [kept.heldUntil, id])) return
   const around = state.queue.groups.get(group)
-  if (around !== undefined && remove(around.waiting, [due_at, id])) place(state, group)
+  if (around !== undefined && remove(around.waiting, [rankOf(kept.job), id])) place(state, group)
 }
 
 /** Files a group under its oldest waiting job, or its pause; forgets it when it has neither. */
-function place(state: State, name: string): void {
+function place(state: State, name: string, { isServed } = { isServed: false }): void {
   const { queue } = state
   const group = groupOf(state, name)
   const before = group.head
   const head = headOf(name, group)
-  if (before?.list === head?.list && before?.at === head?.at && before?.id === head?.id) return
+  if (before?.list === head?.list && before?.at === head?.at && before?.id === head?.id && !isServed) return
   if (before?.list === 'paused') remove(queue.paused, [before.at, before.id])
   if (head?.list === 'paused') add(queue.paused, [head.at, head.id])
   if (head === null) queue.groups.delete(name)
@@ -245,10 +248,19 @@ function serve({ queue }: State, claims: readonly Claim[], now: number): void {
   }
 }
 
-function headOf(name: string, { pausedUntil, waiting }: Group): Group['head'] {
-  if (pausedUntil > 0) return { list: 'paused', at: pausedUntil, id: name }
-  const oldestWaiting = first(waiting)
-  return oldestWaiting === undefined ? null : { list: 'ready', at: oldestWaiting[0], id: oldestWaiting[1] }
+function headOf(name: string, group: Group): Group['head'] {
+  if (group.pausedUntil > 0) return { list: 'paused', at: group.pausedUntil, id: name }
+  const oldest = oldestWaiting(group)
+  return oldest === undefined ? null : { list: 'ready', at: oldest[0], id: oldest[1] }
+}
+
+/** The waiting job that falls due first, whatever its priority: when, and its id. */
+function oldestWaiting({ waiting }: Group): Position | undefined {
+  const usual = first(waiting)
+  const low = firstFrom(waiting, lowRank)
+  if (low === undefined) return usual
+  const due: Position = [low[0] - lowRank, low[1]]
+  return usual === undefined || usual[0] >= lowRank || compare(due, usual) < 0 ? due : usual
 }
 
 /** Lets jobs whose lease has ended wait again. Their tokens stay good until somebody takes them. */

@@ -1,5 +1,5 @@
 import type { IngestEntry } from '../../src/contracts/storage/events.ts'
-import type { NewAttempt, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { NewAttempt, PlannedAttempt, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import { openAttempt } from '../../src/core/attempt.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, sorted } from './sorted.ts'
@@ -27,18 +27,20 @@ export function isTimed({ scheduled_at, created_at }: NewAttempt): boolean {
 }
 
 /** Adds an open attempt to an event. */
-export function addAttempt(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
+export function addAttempt(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): void {
   if (of.open++ === 0) remove(state.idle, [of.event.created_at, attempt.event_id])
   keepOpen(state, of, attempt, enqueue)
 }
 
-function keepOpen(state: State, of: KeptEvent, attempt: NewAttempt, enqueue: boolean): void {
-  const { id, endpoint_id, scheduled_at } = attempt
+function keepOpen(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): void {
+  const { id, endpoint_id, scheduled_at, priority } = attempt
   state.attempts.set(id, { of, attempt: openAttempt(attempt, of.event.event_type) })
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])
-  if (enqueue) addJobs(state, [{ id, workspace: of.room.row.id, group: endpoint_id, due_at: scheduled_at }])
+  if (!enqueue) return
+  const job = { id, workspace: of.room.row.id, group: endpoint_id, due_at: scheduled_at }
+  addJobs(state, [priority === undefined ? job : { ...job, priority }])
 }
 
 /** Replaces an open attempt by how it ended. */

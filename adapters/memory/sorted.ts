@@ -87,14 +87,22 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
   return chunk && positionIn(chunk, 0)
 }
 
-/** The ids of positions with a number up to `most`, upwards, without a pair for each. The list may not change meanwhile. */
-export function* idsUpTo({ chunks }: Sorted, max: number): Generator<string, void> {
-  for (const { ats, ids } of chunks) {
-    for (let index = 0; index < ids.length; index++) {
+/** The ids of positions with a number from `min` up to `max`, upwards, without a pair for each. The list may not change meanwhile. */
+export function* idsUpTo(list: Sorted, max: number, min = -Infinity): Generator<string, void> {
+  for (let which = min === -Infinity ? 0 : chunkOf(list, min, ''); which < list.chunks.length; which++) {
+    const { ats, ids } = list.chunks[which]!
+    for (let index = ats[0]! < min ? indexIn(list.chunks[which]!, min, '') : 0; index < ids.length; index++) {
       if (ats[index]! > max) return
       yield ids[index]!
     }
   }
+}
+
+/** The first position with a number from `min` on. */
+export function firstFrom(list: Sorted, min: number): Position | undefined {
+  const end = list.chunks.at(-1)
+  if (end === undefined || end.ats.at(-1)! < min) return undefined
+  return ascending(list, [min, '']).next().value ?? undefined
 }
 
 /** From the first position strictly beyond `after` upwards, or from the start. The list may not change meanwhile. */

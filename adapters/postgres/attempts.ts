@@ -1,10 +1,10 @@
-import type { Adding, AttemptQuery, Attempts, NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { Adding, AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { json, number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
 import type { Database } from './database.ts'
-import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
 import { eventOf } from '../sql/rows.ts'
 import { settle } from './settle.ts'
@@ -295,7 +295,7 @@ function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sq
 function adding(
   db: Database,
   workspaceId: string,
-  attempts: readonly NewAttempt[],
+  attempts: readonly PlannedAttempt[],
   { enqueue, first }: Required<Adding>,
 ): Sql {
   const { t } = db
@@ -318,7 +318,7 @@ function adding(
     ),
     -- A purge that did not see that lock fails on this row.
     revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
-    ${openAttempts(db, first ? sql`select * from (${found}) f where first` : found, enqueue, { byHand: true })}
+    ${openAttempts(db, first ? sql`select * from (${found}) f where first` : found, enqueue, { byHand: true, low: lowOf(attempts) })}
     select id from made`
 }
 

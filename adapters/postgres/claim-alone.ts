@@ -1,9 +1,10 @@
 import { shareFactor } from '../../src/core/fair-share.ts'
 import type { Choice, Round } from './claim-round.ts'
-import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
+import { closedGroups, isOpen, unseen } from './conditions.ts'
 import { called } from './claim-heads.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from '../sql/sql.ts'
+import { offered } from './waiting.ts'
 
 /**
  * Chooses jobs of a single workspace, if no other workspace is in line: else none, and `met` is 2. That is what most claims are, and
@@ -11,7 +12,7 @@ import { raw, sql } from '../sql/sql.ts'
  */
 export function alone(db: Database, round: Round, workspace: string): Choice {
   const { t } = db
-  const { now, groups, groupsEach, cap } = round
+  const { now, groupsEach } = round
   const most = raw('(select jobs from most)')
   return {
     parts: sql`${closedGroups(round)}
@@ -41,10 +42,7 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
         select workspace, id, head_at, head_id from head where head_at is not null and ${most} > 0
         order by head_at, head_id limit ${unseen(round.limit, 'int')}
       ) h
-      cross join lateral (
-        select j.id, j.due_at, j.ctid as at from ${t.jobs} j where ${isWaiting(round, raw('h.id'))} order by j.due_at, j.id
-        limit ${unseen(cap, 'bigint')} - coalesce((${groups}::text::jsonb ->> h.id)::bigint, 0) for update skip locked
-      ) job
+      cross join lateral (${offered(db, round, raw('h.id'), { locked: true })}) job
       limit coalesce(${most}, 0)`,
     order: raw('t.head_at, t.head_id, t.due_at, t.id'),
     summary: sql`

@@ -1,13 +1,15 @@
 import type { Round } from './claim-round.ts'
-import { isOpen, isWaiting, unseen } from './conditions.ts'
+import { isOpen, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
+import { oldestDue } from './waiting.ts'
 
 /**
  * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have one: those of a query
  * (id, workspace, next_at), those that hints name, and those of lapsed holds. `next_at` is null but for the first.
  */
-export function called({ t }: Database, round: Round, groups: Sql): Sql {
+export function called(db: Database, round: Round, groups: Sql): Sql {
+  const { t } = db
   const now = unseen(round.now, 'bigint')
   // Arrays, since the planner takes them to be short, however large the tables are.
   return sql`
@@ -35,8 +37,6 @@ export function called({ t }: Database, round: Round, groups: Sql): Sql {
           where ${isOpen(round, raw('n.group_id'))} and coalesce(g.paused_until, 0) <= ${now}
         ) named group by id
       ) c
-      left join lateral (
-        select j.due_at, j.id from ${t.jobs} j where ${isWaiting(round, raw('c.id'))} order by j.due_at, j.id limit 1
-      ) oldest on true
+      ${oldestDue(db, round, raw('c.id'))}
     )`
 }

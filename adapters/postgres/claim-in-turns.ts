@@ -1,9 +1,10 @@
 import { shareFactor } from '../../src/core/fair-share.ts'
 import { type Choice, type Round, servedForMs, skewMs } from './claim-round.ts'
-import { closedGroups, isOpen, isWaiting, unseen } from './conditions.ts'
+import { closedGroups, isOpen, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { called } from './claim-heads.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
+import { offered } from './waiting.ts'
 
 const factor = raw(String(shareFactor))
 /** More lines are never looked at. It is part of the text, so that the planner sees that these are few. */
@@ -14,7 +15,7 @@ export function inTurns(db: Database, round: Round): Choice {
   return {
     parts: sql`${closedGroups(round)}
     busy as materialized (
-      select ${round.groups}::text::jsonb as groups, ${round.workspaces}::text::jsonb as workspaces
+      select ${round.workspaces}::text::jsonb as workspaces
     ),
     ${lines(db, round)},
     ${called(
@@ -31,8 +32,7 @@ export function inTurns(db: Database, round: Round): Choice {
       select s.workspace, s.group_id, s.turn, s.place, job.id, job.due_at, job.at
       from share s
       cross join lateral (
-        select j.id, j.due_at, j.ctid as at from ${db.t.jobs} j where ${isWaiting(round, raw('s.group_id'))} order by j.due_at, j.id
-        limit s.jobs for update skip locked
+        select * from (${offered(db, round, raw('s.group_id'), { locked: true })}) o limit s.jobs
       ) job`,
     order: raw('t.turn, t.workspace, t.place, t.due_at, t.id'),
     summary: sql`
@@ -81,8 +81,9 @@ function lines({ t }: Database, round: Round): Sql {
 }
 
 /** The jobs that workspaces offer, each with its level. */
-function offers({ t }: Database, round: Round): Sql {
-  const { now, limit, free, cap, groupsEach, jobsEach } = round
+function offers(db: Database, round: Round): Sql {
+  const { t } = db
+  const { now, limit, free, groupsEach, jobsEach } = round
   const least = sql`
     least(${unseen(limit, 'bigint')}, greatest(case when u.used = 0 then 1 else 0 end,
       (${factor} * (${unseen(free, 'bigint')} + 1) - u.used) / (${factor} + 1)))`
@@ -107,10 +108,7 @@ function offers({ t }: Database, round: Round): Sql {
         select group_id, row_number() over () as nth from (
           select g.id as group_id
           from unnest(w.groups) g (id)
-          cross join lateral (
-            select from ${t.jobs} j where ${isWaiting(round, raw('g.id'))} order by j.due_at, j.id
-            limit ${unseen(cap, 'bigint')} - coalesce(((select groups from busy) ->> g.id)::bigint, 0)
-          ) j
+          cross join lateral (${offered(db, round, raw('g.id'))}) j
           limit least(w.most, ${unseen(jobsEach, 'bigint')})
         ) x
       ) o

@@ -1,7 +1,7 @@
 import type { Round } from './claim-round.ts'
-import { isWaiting } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
+import { nextWaiting } from './waiting.ts'
 
 /** The most hints that a claim works in; the next claim goes on. */
 const maxHints = raw('10000')
@@ -26,7 +26,8 @@ export function hintsRead({ t }: Database): Sql {
  * Parts of a claim that write what it knows of groups and lines: once it has taken its part, and of those that turned out to
  * be ready later than their rows say.
  */
-export function moved({ t }: Database, round: Round): Sql {
+export function moved(db: Database, round: Round): Sql {
+  const { t } = db
   const { now } = round
   return sql`
     rest as materialized (
@@ -43,12 +44,7 @@ export function moved({ t }: Database, round: Round): Sql {
         ) named group by id
       ) d
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
-      left join lateral (
-        select j.due_at from ${t.jobs} j
-        where ${isWaiting(round, raw('d.id'), Number.MAX_SAFE_INTEGER)}
-          and (j.id = any(coalesce(d.taken, '{}'))) is not true
-        order by j.due_at, j.id limit 1
-      ) oldest on true
+      cross join lateral (${nextWaiting(db, round, raw('d.id'), raw("coalesce(d.taken, '{}')"))}) oldest
     ),
     moved as (
       insert into ${t.groups} as g (id, workspace, next_at, version)

@@ -20,6 +20,8 @@ export interface Round extends Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'le
   /** The same as JSON, and that of groups that have room still. */
   readonly workspaces: string
   readonly groups: string
+  /** Slots that groups use for jobs of low priority, as JSON. */
+  readonly low: string
   /** Groups that may give nothing. */
   readonly closed: readonly string[]
   /** How many lines are looked at, and how many groups and jobs of each. */
@@ -64,6 +66,15 @@ export function asked(
     used,
     workspaces: json(Object.fromEntries([...used].filter(([, slots]) => slots > 0))),
     groups: json(Object.fromEntries(partly)),
+    low: json(
+      Object.fromEntries(
+        counted(
+          busy.low,
+          claims.filter(({ priority }) => priority === 'low'),
+          'group',
+        ),
+      ),
+    ),
     closed,
     lines: left + spare,
     groupsEach: Math.min(left + spare, each),

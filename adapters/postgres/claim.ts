@@ -1,4 +1,5 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
+import { fromRank } from '../../src/core/job-rank.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
 import { alone } from './claim-alone.ts'
@@ -127,7 +128,7 @@ function claimOf(row: Row, token: string): Claim {
     id: row['id'] as string,
     workspace: row['workspace'] as string,
     group: row['group_id'] as string,
-    due_at: number(row['due_at']),
+    ...fromRank(number(row['due_at'])),
     token,
   }
 }

@@ -9,16 +9,6 @@ export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'):
   return sql`(select ${value}::${raw(type)})`
 }
 
-/**
- * The condition that a job `j` of a group waits, and is due by then. A range with two ends promises few jobs, so that they
- * are read in order, however deep the backlog of a group is beside others: else it might be sorted as a whole.
- */
-export function isWaiting({ now }: Round, group: Sql, dueBy = now): Sql {
-  return sql`j.group_id = ${group}
-    and j.due_at >= ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')} and j.due_at <= ${unseen(dueBy, 'bigint')}
-    and (j.held_until > ${unseen(now, 'bigint')}) is not true`
-}
-
 /** Whether a group may give something. Groups that may not are often many: they are looked up in a hash table. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`

@@ -8,7 +8,7 @@ import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
-import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
@@ -121,10 +121,11 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       ...(isContested && { keys: contestedKeys(entry) }),
     }
   })
+  const planned = entries.flatMap(({ attempts }) => attempts)
   const woken = enqueue ? (db.woken ?? nothing) : nothing
   const rows = await run(sql`
     with planned as materialized (
-      select * from jsonb_to_recordset(${json(newAttempts(entries.flatMap(({ attempts }) => attempts)))}::text::jsonb)
+      select * from jsonb_to_recordset(${json(newAttempts(planned))}::text::jsonb)
         as a (${newAttempt})
     ),
     given as materialized (
@@ -152,7 +153,7 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),
-    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue)}
+    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue, { low: lowOf(planned) })}
     select id, 'stored' as kind from stored union all select id, 'held' from held ${woken}`)
   return new Map(rows.map((row) => [row['id'], row['kind'] as 'stored' | 'held']))
 }

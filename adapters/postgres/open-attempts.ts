@@ -1,4 +1,5 @@
-import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { NewAttempt, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
+import { lowRank } from '../../src/core/job-rank.ts'
 import { isAstray } from '../../src/core/id-bounds.ts'
 import type { Database } from './database.ts'
 import { added } from './queue.ts'
@@ -16,13 +17,22 @@ export function newAttempts<Attempt extends NewAttempt>(attempts: readonly Attem
 /**
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
  * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
- * tells which are the first of their event and endpoint.
+ * tells which are the first of their event and endpoint. `low`: the ids of those whose jobs are of low priority.
  */
-export function openAttempts(db: Database, attempts: Sql, enqueue: boolean, { byHand = false } = {}): Sql {
+export function openAttempts(
+  db: Database,
+  attempts: Sql,
+  enqueue: boolean,
+  { byHand = false, low = [] }: { byHand?: boolean; low?: readonly string[] } = {},
+): Sql {
   const { t } = db
+  const rank =
+    low.length === 0
+      ? raw('scheduled_at')
+      : sql`scheduled_at + case when id = any(${low}::text[]) then ${raw(String(lowRank))} else 0 end`
   const queued = sql`, ${added(
     db,
-    sql`select id, endpoint_id as group_id, scheduled_at as due_at from made`,
+    sql`select id, endpoint_id as group_id, ${rank} as due_at from made`,
     sql`
       select endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(scheduled_at)
       from made m group by endpoint_id, workspace`,
@@ -42,4 +52,9 @@ export function openAttempts(db: Database, attempts: Sql, enqueue: boolean, { by
       select id, workspace, endpoint_id, scheduled_at from made
       on conflict do nothing
     )${enqueue ? queued : nothing}`
+}
+
+/** The ids of attempts whose jobs are of low priority. */
+export function lowOf(attempts: readonly PlannedAttempt[]): readonly string[] {
+  return attempts.filter(({ priority }) => priority === 'low').map(({ id }) => id)
 }

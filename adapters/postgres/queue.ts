@@ -1,4 +1,5 @@
 import type { Queue } from '../../src/contracts/queue.ts'
+import { rankOf } from '../../src/core/job-rank.ts'
 import { claimer } from './claim.ts'
 import { json, number, numberOrNull } from '../sql/values.ts'
 import type { Database } from './database.ts'
@@ -7,9 +8,11 @@ import { lockedHolds, release } from './release.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 import type { Listener } from './listener.ts'
 import type { Notify } from './notify.ts'
+import { dueAt } from './waiting.ts'
 
 /** Due jobs of a group that are counted at most. */
 const maxCounted = raw('10000')
+const due = (job: string) => dueAt(raw(`${job}.due_at`))
 
 /** The queue in a schema. */
 export function postgresQueue(db: Database, notify: Notify, listener: Listener | null): Queue {
@@ -21,14 +24,14 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
       if (jobs.length === 0) return
       await run(sql`
         with given as materialized (
-          select * from jsonb_to_recordset(${json(jobs)}::text::jsonb)
+          select * from jsonb_to_recordset(${json(jobs.map((job) => ({ ...job, due_at: rankOf(job) })))}::text::jsonb)
             as g (id text collate "C", workspace text collate "C", "group" text collate "C", due_at bigint)
         ),
         ${added(
           db,
           sql`select id, "group" as group_id, due_at from given`,
           sql`
-          select q.group_id, max(g.workspace), min(q.due_at) from queued q join given g on g.id = q.id and g."group" = q.group_id
+          select q.group_id, max(g.workspace), min(${due('q')}) from queued q join given g on g.id = q.id and g."group" = q.group_id
           group by q.group_id`,
         )}
         select 1 as done`)
@@ -102,15 +105,16 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
     async stats(now) {
       const [row] = await run(sql`
         select count(*) as size,
-          min(due_at) filter (where due_at <= ${now}::bigint and held_until <= ${now}::bigint) as oldest
-        from ${t.jobs}`)
+          min(${due('j')}) filter (where ${due('j')} <= ${now}::bigint and held_until <= ${now}::bigint) as oldest
+        from ${t.jobs} j`)
       return { size: number(row!['size']), oldestDueAt: numberOrNull(row!['oldest']) } // an aggregate is one row
     },
 
     async dueOf(group, now) {
       const [row] = await run(sql`
         select count(*) as due from (
-          select from ${t.jobs} where group_id = ${group}::text and due_at <= ${now}::bigint and held_until <= ${now}::bigint
+          select from ${t.jobs} j
+          where group_id = ${group}::text and ${due('j')} <= ${now}::bigint and held_until <= ${now}::bigint
           limit ${maxCounted}
         ) j`)
       return number(row!['due']) // an aggregate is one row
@@ -122,7 +126,7 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
         from (
           select id as group_id, next_at as at from ${t.groups} where next_at is not null
           union all select group_id, due_at from ${t.hints}
-          union all select group_id, greatest(due_at, held_until) from ${t.jobs} where held_until > 0
+          union all select group_id, greatest(${due('j')}, held_until) from ${t.jobs} j where held_until > 0
         ) w
         left join ${t.groups} g on g.id = w.group_id`)
       return numberOrNull(row!['next_at']) // an aggregate is one row
@@ -136,7 +140,7 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
 }
 
 /**
- * Statements of a `with` that add the jobs of a query (id, group_id, due_at), those known already left out. `hints` is a
+ * Statements of a `with` that add the jobs of a query (id, group_id, and `due_at`: their rank), those known already left out. `hints` is a
  * query of what they say to claims (group_id, workspace, due_at).
  */
 export function added({ t }: Database, jobs: Sql, hints: Sql): Sql {

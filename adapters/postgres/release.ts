@@ -2,7 +2,8 @@ import type { Claim } from '../../src/contracts/queue.ts'
 import type { LostLease } from '../../src/core/lost-leases.ts'
 import { json } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { type Sql, sql } from '../sql/sql.ts'
+import { raw, type Sql, sql } from '../sql/sql.ts'
+import { dueAt } from './waiting.ts'
 
 /** The jobs that are held with these tokens, locked in the order of ids, so that no two batches lock each other out. */
 export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
@@ -23,7 +24,7 @@ export async function release({ run, t }: Database, jobs: Sql): Promise<void> {
       returning j.group_id, j.due_at
     )
     insert into ${t.hints} (group_id, workspace, due_at)
-    select group_id, (select workspace from ${t.groups} g where g.id = r.group_id), min(due_at)
+    select group_id, (select workspace from ${t.groups} g where g.id = r.group_id), min(${dueAt(raw('due_at'))})
     from released r group by group_id`)
 }
 

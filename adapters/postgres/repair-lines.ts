@@ -1,5 +1,7 @@
+import { lowRank } from '../../src/core/job-rank.ts'
 import type { Database } from './database.ts'
 import { moving } from './claim-moves.ts'
+import { dueAt } from './waiting.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
 const everyMs = 60_000
@@ -9,6 +11,7 @@ const everyMs = 60_000
  *
  * - A process of the version before knows no lines: it works hints into groups alone, and may make groups without a
  *   workspace. A group whose endpoint is gone is of workspace `''`.
+ * - A process of a version that knows no priorities takes the place of a job of low priority for the time it is due at.
  * - A line is ready too early after a pause, or when two claims moved it at the same moment. Each claim passes over it.
  */
 export function repairer(db: Database): (now: number) => Promise<void> {
@@ -30,6 +33,10 @@ async function repair({ run, t }: Database): Promise<void> {
         order by id for update skip locked
       ))
       returning workspace, ready_at
+    ),
+    misread as (
+      insert into ${t.hints} (group_id, workspace, due_at)
+      select id, coalesce(workspace, ''), ${dueAt(raw('next_at'))} from ${t.groups} where next_at >= ${raw(String(lowRank))}
     ),
     earliest as (
       select workspace, min(ready_at) as ready_at

@@ -3,7 +3,7 @@ import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
 import { storable } from '../sql/rows.ts'
 import { nothing, type Sql, sql } from '../sql/sql.ts'
@@ -74,6 +74,7 @@ async function settleTogether(
         from jsonb_to_recordset(${json(newAttempts(nexts))}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
         join closed c on c.id = n."of"`,
       enqueue,
+      { low: lowOf(nexts) },
     )}`
   const completion = sql`,
     mine as (${lockedHolds(db, claims)}),

@@ -16,11 +16,11 @@ local function addAttempt(room, event, attempt, touched, workspace)
   redis.call('ZADD', index, 0, id)
   redis.call('ZADD', index .. ':endpoint:' .. endpoint, 0, id)
   redis.call('ZADD', index .. ':status:OPEN', 0, id)
-  if attempt.astray ~= '' then redis.call('ZADD', index .. ':astray', 0, id) end
+  if attempt.isAstray then redis.call('ZADD', index .. ':astray', 0, id) end
   indexAttempt(event, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
-  if touched then addJob(id, workspace, endpoint, due, touched) end
+  if touched then addJob(id, workspace, endpoint, attempt.rank, touched) end
 end
 
 -- Whether an event, given by its name in keys, has an attempt to the endpoint, or is that of a test delivery.
@@ -41,9 +41,16 @@ local function noLongerOpen(event)
   end
 end
 
--- Reads an attempt from six arguments: id, endpoint, due, created, planned, "astray" or ''.
+-- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "low".
 local function attemptAt(i)
-  local id, endpoint, due, created, planned, astray = unpack(ARGV, i, i + 5)
-  return { id = id, endpoint = endpoint, due = due, created = created, planned = planned, astray = astray }
+  local id, endpoint, due, created, planned, marks = unpack(ARGV, i, i + 5)
+  local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due }
+  if marks ~= '' then
+    attempt.isAstray = string.find(marks, 'astray', 1, true)
+    if string.find(marks, 'low', 1, true) then
+      attempt.rank = string.format('%.0f', math.min(tonumber(due), lowRank - 1) + lowRank)
+    end
+  end
+  return attempt
 end
 `

@@ -21,9 +21,9 @@ for _, group in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'paused', '-inf', no
   touched[group] = false
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', '-inf', now, 'LIMIT', 0, 250)) do
-  local due, holder, group = findJob(id)
+  local rank, holder, group = findJob(id)
   redis.call('ZREM', queue .. 'held', id)
-  redis.call('ZADD', queue .. 'group:' .. group, due, id)
+  waitIn(group, rank, id)
   touch(touched, group, holder)
 end
 
@@ -64,19 +64,36 @@ local function openGroup(offer, head)
   local key, wanted = queue .. 'group:' .. name, math.min(room, offer.size) + 1
   local jobs = redis.call('ZRANGE', key, 0, wanted - 1, 'WITHSCORES')
   local id = string.sub(head, 1, #head - #name - 1)
-  if jobs[1] ~= id then
+  local first, due = jobs[1], jobs[2]
+  if anyLow() then first, due = oldestOf(name) end
+  if first ~= id then
     stale[name] = { offer = offer, head = id }
     staleCount = staleCount + 1
   end
   if isMixed() and redis.call('ZSCORE', queue .. 'paused', name) then return end
   return {
-    name = name, key = key, offer = offer, head = id, jobs = jobs, wanted = wanted, room = room, taken = 0,
+    name = name, key = key, offer = offer, head = id, due = due, jobs = jobs, wanted = wanted, room = room, taken = 0,
+    lowRoom = maxLow - (lowInUse[name] or 0),
     value = ' ' .. token .. '/' .. offer.workspace .. ' ' .. name,
   }
 end
 
+-- Whether the group offers its job of this number, after those of usual priority one of low.
+local function offersLow(group, number)
+  if not group.usual then
+    group.usual, group.low = number - 1, {}
+    local count = math.min(group.room - number + 1, group.lowRoom)
+    if count > 0 and anyLow() then
+      local last = string.format('%.0f', time + lowRank)
+      group.low = redis.call('ZRANGEBYSCORE', group.key, lowRank, last, 'WITHSCORES', 'LIMIT', 0, count)
+    end
+  end
+  return group.low[2 * (number - group.usual)] ~= nil
+end
+
 -- Whether the group offers its job of this number.
 local function offersJob(group, number)
+  if group.usual then return offersLow(group, number) end
   if number > group.room then return false end
   if number == group.wanted and group.jobs[2 * number] then
     group.offer.size = group.offer.size * 2
@@ -85,7 +102,16 @@ local function offersJob(group, number)
     for _, value in ipairs(jobs) do group.jobs[#group.jobs + 1] = value end
   end
   local due = group.jobs[2 * number]
-  return due and tonumber(due) <= time
+  return due and tonumber(due) <= time or offersLow(group, number)
+end
+
+-- The id and the rank of a job that the group offers.
+local function jobAt(group, number)
+  if group.usual and number > group.usual then
+    local i = 2 * (number - group.usual)
+    return group.low[i - 1], group.low[i]
+  end
+  return group.jobs[2 * number - 1], group.jobs[2 * number]
 end
 
 local function readHeads(offer)
@@ -132,7 +158,7 @@ while settled < limit and staleCount < 250 do
     local offer = { workspace = workspace, heads = {}, wanted = 0, step = 0, size = size }
     if advance(offer) then
       local used, earliest = workspacesInUse[workspace] or 0, tonumber(lines[2 * i])
-      local due = tonumber(offer.group.jobs[2])
+      local due = tonumber(offer.group.due)
       offer.turn = math.max(due, tonumber(served[i] or due))
       offer.level = used + 1
       offer.isExact = offer.turn == earliest
@@ -146,14 +172,6 @@ while settled < limit and staleCount < 250 do
   if #names < wanted then break end
 end
 
--- Lua compares texts by the server's locale, Redis by their bytes.
-local function isBefore(a, b)
-  for i = 1, math.min(#a, #b) do
-    local left, right = string.byte(a, i), string.byte(b, i)
-    if left ~= right then return left < right end
-  end
-  return #a < #b
-end
 if not inOrder then
   table.sort(found, function(a, b)
     if a.turn ~= b.turn then return a.turn < b.turn end
@@ -177,14 +195,14 @@ for _, offer in ipairs(found) do
   beginning[offer.level] = level
 end
 
--- The reply holds runs of jobs of one group: its workspace, its name, how many, then id and due time of each.
+-- The reply holds runs of jobs of one group: its workspace, its name, how many, then id and rank of each.
 local function endRun()
   if run then reply[runAt] = tostring((#reply - runAt) / 2) end
 end
 
 local function take(offer)
   local group = offer.group
-  local id, due = group.jobs[2 * offer.number - 1], group.jobs[2 * offer.number]
+  local id, rank = jobAt(group, offer.number)
   if group.taken == 0 then groups[#groups + 1] = group end
   if group ~= run then
     endRun()
@@ -194,9 +212,9 @@ local function take(offer)
     run, runAt = group, #reply
   end
   reply[#reply + 1] = id
-  reply[#reply + 1] = due
+  reply[#reply + 1] = rank
   jobs[#jobs + 1] = id
-  jobs[#jobs + 1] = due .. group.value
+  jobs[#jobs + 1] = rank .. group.value
   holds[#holds + 1] = lease
   holds[#holds + 1] = id
   group.taken = group.taken + 1
@@ -245,11 +263,18 @@ if count > 0 then
   redis.call('ZADD', queue .. 'held', unpack(holds))
   redis.call('ZADD', queue .. 'served', unpack(serving))
 end
--- One claim of sixteen forgets who was served an hour ago.
+-- One claim of sixteen forgets who was served an hour ago, and files groups anew that a process of a version which knows no
+-- priorities filed by the rank of a job of low priority.
 if string.sub(token, 1, 1) == '0' then
   local hourAgo = string.format('%.0f', time - 3600000)
   local old = redis.call('ZRANGEBYSCORE', queue .. 'served', '-inf', hourAgo, 'LIMIT', 0, 250)
   if #old > 0 then redis.call('ZREM', queue .. 'served', unpack(old)) end
+  for _, workspace in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'lines', lowRank, '+inf', 'LIMIT', 0, 50)) do
+    local line = queue .. 'line:' .. workspace
+    local heads = redis.call('ZRANGEBYSCORE', line, lowRank, '+inf', 'WITHSCORES', 'LIMIT', 0, 250)
+    for i = 1, #heads, 2 do redis.call('ZADD', line, dueOf(heads[i + 1]), heads[i]) end
+    changed[workspace] = true
+  end
 end
 
 -- When the first head of a line falls due. It is known where a head is left of those that were read, or all were read.
@@ -267,7 +292,10 @@ endRun()
 local served, gone, earliest, names = {}, {}, {}, {}
 for _, group in ipairs(groups) do
   local offer, job, due = group.offer, group.jobs[2 * group.taken + 1], group.jobs[2 * group.taken + 2]
-  redis.call('ZREMRANGEBYRANK', group.key, 0, group.taken - 1)
+  local usual = math.min(group.taken, group.usual or group.taken)
+  if usual > 0 then redis.call('ZREMRANGEBYRANK', group.key, 0, usual - 1) end
+  for number = usual + 1, group.taken do redis.call('ZREM', group.key, (jobAt(group, number))) end
+  if anyLow() then job, due = oldestOf(group.name) end
   names[#names + 1] = group.name
   if not stale[group.name] then
     local workspace = offer.workspace ~= '' and offer.workspace or nil
@@ -304,16 +332,19 @@ return reply`
 /**
  * A claim: see `Queue.claim`. What it reads is bounded by the limit and by what the caller names.
  *
- * ARGV: limit, free, cap, now, end of the lease, token, and as JSON three lists: groups that give nothing, slots in use by
- * group and by workspace (both name and number in turn). Answers "more" where heads were left for another run, or '', then of
- * consecutive jobs of a group workspace, group, how many, and id and due_at of each.
+ * ARGV: limit, free, cap, now, end of the lease, token, and as JSON four lists: groups that give nothing, slots in use by
+ * group, by workspace, and by jobs of low priority by group (each name and number in turn); at last the slots that jobs of low priority may take of a group.
+ * Answers "more" where heads were left for another run, or '', then of consecutive jobs of a group workspace, group, how many,
+ * and id and rank of each.
  */
 export const claimScript = `${queueFunctions}
 local limit, free, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, time, lease, token = ARGV[4], tonumber(ARGV[4]), ARGV[5], ARGV[6]
+local lowInUse, maxLow = {}, tonumber(ARGV[8])
 local closed, groupsInUse, workspacesInUse = {}, {}, {}
 local told = cjson.decode(ARGV[7])
 for _, group in ipairs(told[1]) do closed[group] = true end
 for i = 1, #told[2], 2 do groupsInUse[told[2][i]] = told[2][i + 1] end
 for i = 1, #told[3], 2 do workspacesInUse[told[3][i]] = told[3][i + 1] end
+for i = 1, #told[4], 2 do lowInUse[told[4][i]] = told[4][i + 1] end
 ${repeated}${arrivals}${offers}${turns}${choice}${holding}`

@@ -1,4 +1,5 @@
 import type { Claim, ClaimOptions, SlotsInUse } from '../../src/contracts/queue.ts'
+import { fromRank, maxLow } from '../../src/core/job-rank.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { claimScript } from './claim-script.ts'
 import type { Connection } from './client.ts'
@@ -15,8 +16,8 @@ const giveBack = script(
   `${queueFunctions}
 local touched, token, begun = {}, ARGV[1] .. '/', ARGV[2]
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', begun, begun)) do
-  local due, holder, group = findJob(id)
-  if string.sub(holder, 1, #token) == token then giveJobBack(id, due, holder, group, touched) end
+  local rank, holder, group = findJob(id)
+  if string.sub(holder, 1, #token) == token then giveJobBack(id, rank, holder, group, touched) end
 end
 placeAll(touched)
 return {}`,
@@ -61,6 +62,7 @@ async function claimJobs(
       now + leaseMs,
       random,
       slotArgument(inUse, cap, leaveOut),
+      maxLow(cap),
     ])
     const taken = claimsOf(reply, random)
     claims.push(...taken)
@@ -78,12 +80,12 @@ function claimsOf(reply: readonly string[], random: string): Claim[] {
     const token = `${random}/${workspace}`
     const end = at + 3 + 2 * Number(count)
     for (at += 3; at < end; at += 2)
-      claims.push({ id: reply[at]!, workspace, group, due_at: Number(reply[at + 1]), token })
+      claims.push({ id: reply[at]!, workspace, group, ...fromRank(Number(reply[at + 1])), token })
   }
   return claims
 }
 
-/** Groups that give nothing, then slots in use by group and by workspace. */
+/** Groups that give nothing, then slots in use by group, by workspace, and by jobs of low priority. */
 function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<string>): string {
   const closed = [...leaveOut]
   const groups: (string | number)[] = []
@@ -91,15 +93,17 @@ function slotArgument(busy: SlotsInUse, cap: number, leaveOut: ReadonlySet<strin
     if (used >= cap) closed.push(group)
     else groups.push(group, used)
   }
-  return JSON.stringify([closed, groups, [...busy.workspaces].flat()])
+  return JSON.stringify([closed, groups, [...busy.workspaces].flat(), [...busy.low].flat()])
 }
 
 function withTaken(busy: SlotsInUse, taken: readonly Claim[]): SlotsInUse {
   const workspaces = new Map(busy.workspaces)
   const groups = new Map(busy.groups)
-  for (const { workspace, group } of taken) {
+  const low = new Map(busy.low)
+  for (const { workspace, group, priority } of taken) {
+    if (priority === 'low') low.set(group, (low.get(group) ?? 0) + 1)
     workspaces.set(workspace, (workspaces.get(workspace) ?? 0) + 1)
     groups.set(group, (groups.get(group) ?? 0) + 1)
   }
-  return { workspaces, groups }
+  return { workspaces, groups, low }
 }

@@ -1,5 +1,5 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
-import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { aloneFunctions, refusal } from './entry-by-entry.ts'
@@ -239,10 +239,11 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
 }
 
 /** The six arguments of an attempt. */
-export function attemptArgs(attempt: NewAttempt): readonly (string | number)[] {
+export function attemptArgs(attempt: PlannedAttempt): readonly (string | number)[] {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), isAstray(attempt) ? 'astray' : '']
+  const marks = `${isAstray(attempt) ? 'astray ' : ''}${attempt.priority ?? ''}`
+  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 
 /** An event from its row as stored, and its data. */

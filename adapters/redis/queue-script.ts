@@ -1,8 +1,11 @@
+import { lowRank } from '../../src/core/job-rank.ts'
+
 /**
  * What scripts that touch the queue share. `{tag}:queue:` holds
  *
- *     jobs              hash    job -> "<due_at> <token> <group>", every job; the token is - until it is first held
- *     group:<group>     zset    waiting jobs of a group by due_at (and id, which is how Redis orders equal scores)
+ *     jobs              hash    job -> "<rank> <token> <group>", every job; the token is - until it is first held
+ *     group:<group>     zset    waiting jobs of a group by rank (and id, which is how Redis orders equal scores)
+ *     low               set     groups that may have waiting jobs of low priority
  *     places            hash    group -> where its head stands: "+<workspace> <job>" in the line of its workspace, or
  *                               "-<workspace> <job>" among the stopped; for groups that have waiting jobs
  *     line:<workspace>  zset    heads of the workspace's groups that are not paused, by due_at
@@ -14,7 +17,8 @@
  *     served            zset    workspaces by when they were last served, for an hour
  *     held              zset    held jobs by the end of their lease
  *
- * A head of a group is "<job> <group>" of its first waiting job; a claim steps over a group by reading its name here. A
+ * The rank of a job is its due_at, and 2^51 more where its priority is low: such jobs stand behind all others of the group. A
+ * head of a group is "<job> <group>" of the waiting job that falls due first; a claim steps over a group by reading its name here. A
  * token is "<random>/<workspace>": so a job that waits again knows its workspace although its group has no place. No
  * name of a key is the beginning of another name that ids are appended to, so no id makes a key of another kind.
  *
@@ -42,6 +46,59 @@ local mixed, changed = nil, {}
 local function isMixed()
   if mixed == nil then mixed = redis.call('EXISTS', queue .. 'heads') == 1 end
   return mixed
+end
+
+local lowRank = ${lowRank}
+
+local function isLow(rank)
+  rank = tonumber(rank)
+  return rank >= lowRank and rank < 2 * lowRank
+end
+
+-- When a job falls due, by its rank.
+local function dueOf(rank)
+  return isLow(rank) and string.format('%.0f', tonumber(rank) - lowRank) or rank
+end
+
+-- Whether there may be waiting jobs of low priority, once it is asked.
+local someLow
+local function anyLow()
+  if someLow == nil then someLow = redis.call('EXISTS', queue .. 'low') == 1 end
+  return someLow
+end
+
+local function waitIn(group, rank, id)
+  redis.call('ZADD', queue .. 'group:' .. group, rank, id)
+  if isLow(rank) then
+    redis.call('SADD', queue .. 'low', group)
+    someLow = true
+  end
+end
+
+-- Lua compares texts by the server's locale, Redis by their bytes.
+local function isBefore(a, b)
+  for i = 1, math.min(#a, #b) do
+    local left, right = string.byte(a, i), string.byte(b, i)
+    if left ~= right then return left < right end
+  end
+  return #a < #b
+end
+
+-- The waiting job of a group that falls due first: its id, and when.
+local function oldestOf(group)
+  local key = queue .. 'group:' .. group
+  local first = redis.call('ZRANGE', key, 0, 0, 'WITHSCORES')
+  local id, due = first[1], first[2] and dueOf(first[2])
+  if not anyLow() or id and isLow(first[2]) then return id, due end
+  local low = redis.call('ZRANGEBYSCORE', key, lowRank, '+inf', 'WITHSCORES', 'LIMIT', 0, 1)
+  if not low[1] then
+    redis.call('SREM', queue .. 'low', group)
+    return id, due
+  end
+  local lowDue = dueOf(low[2])
+  local isFirst = tonumber(lowDue) < tonumber(due) or tonumber(lowDue) == tonumber(due) and isBefore(low[1], id)
+  if isFirst then return low[1], lowDue end
+  return id, due
 end
 
 local function findJob(id)
@@ -172,17 +229,17 @@ local function placeAll(touched)
   local before = askEach('HMGET', queue .. 'places', groups)
   local pauses = askEach('ZMSCORE', queue .. 'paused', groups)
   for i, group in ipairs(groups) do
-    local first = redis.call('ZRANGE', queue .. 'group:' .. group, 0, 0, 'WITHSCORES')
-    file(group, before[i], first[1], first[2], pauses[i], touched[group])
+    local job, due = oldestOf(group)
+    file(group, before[i], job, due, pauses[i], touched[group])
   end
   writeAll()
 end
 
 -- Answers whether the job is new. A job already known still tells the workspace of its group.
-local function addJob(id, workspace, group, due, touched)
+local function addJob(id, workspace, group, rank, touched)
   touched[group] = workspace
-  if redis.call('HSETNX', queue .. 'jobs', id, due .. ' - ' .. group) == 0 then return false end
-  redis.call('ZADD', queue .. 'group:' .. group, due, id)
+  if redis.call('HSETNX', queue .. 'jobs', id, rank .. ' - ' .. group) == 0 then return false end
+  waitIn(group, rank, id)
   return true
 end
 
@@ -191,15 +248,15 @@ local function touch(touched, group, token)
 end
 
 -- A held job waits again, at its place.
-local function giveJobBack(id, due, holder, group, touched)
-  redis.call('HSET', queue .. 'jobs', id, due .. ' - ' .. group)
+local function giveJobBack(id, rank, holder, group, touched)
+  redis.call('HSET', queue .. 'jobs', id, rank .. ' - ' .. group)
   redis.call('ZREM', queue .. 'held', id)
-  redis.call('ZADD', queue .. 'group:' .. group, due, id)
+  waitIn(group, rank, id)
   touch(touched, group, holder)
 end
 
 local function completeJob(id, token, touched)
-  local due, holder, group = findJob(id)
+  local _, holder, group = findJob(id)
   if holder ~= token then return end
   redis.call('HDEL', queue .. 'jobs', id)
   if redis.call('ZREM', queue .. 'held', id) == 0 then

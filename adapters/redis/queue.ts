@@ -1,4 +1,5 @@
 import type { Claim, Queue } from '../../src/contracts/queue.ts'
+import { lowRank, rankOf } from '../../src/core/job-rank.ts'
 import type { Announcer } from './announce.ts'
 import { claimer } from './claim.ts'
 import type { Connection } from './client.ts'
@@ -7,7 +8,7 @@ import type { Listener } from './listener.ts'
 import { queueFunctions } from './queue-script.ts'
 import { chunks, run, script } from './scripts.ts'
 
-/** ARGV: id, workspace, group, due_at of each job. Answers how many are new. */
+/** ARGV: id, workspace, group, rank of each job. Answers how many are new. */
 const add = script(
   `${queueFunctions}
 local touched, added = {}, 0
@@ -44,8 +45,8 @@ const release = script(
 local touched = {}
 for i = 1, #ARGV, 2 do
   local id = ARGV[i]
-  local due, holder, group = findJob(id)
-  if holder == ARGV[i + 1] then giveJobBack(id, due, holder, group, touched) end
+  local rank, holder, group = findJob(id)
+  if holder == ARGV[i + 1] then giveJobBack(id, rank, holder, group, touched) end
 end
 placeAll(touched)
 return {}`,
@@ -99,7 +100,7 @@ for _, index in ipairs({ 'oldest', 'stopped', 'ready', 'blocked' }) do
   see(redis.call('ZRANGE', queue .. index, 0, 0, 'WITHSCORES')[2])
 end
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', '-inf', ARGV[1], 'LIMIT', 0, 500)) do
-  see((findJob(id)))
+  see(dueOf((findJob(id))))
 end
 return { tostring(redis.call('HLEN', queue .. 'jobs')), oldest and string.format('%.0f', oldest) or '' }`,
   { again: true },
@@ -118,15 +119,15 @@ local paused = redis.call('ZRANGE', queue .. 'paused', 0, 249, 'WITHSCORES')
 for i = 1, #paused, 2 do
   local over = tonumber(paused[i + 1])
   if nearest and over >= nearest then break end
-  local due = tonumber(redis.call('ZRANGE', queue .. 'group:' .. paused[i], 0, 0, 'WITHSCORES')[2])
-  if due then see(math.max(over, due)) end
+  local _, due = oldestOf(paused[i])
+  if due then see(math.max(over, tonumber(due))) end
 end
 local held = redis.call('ZRANGE', queue .. 'held', 0, 249, 'WITHSCORES')
 for i = 1, #held, 2 do
   local over = tonumber(held[i + 1])
   if nearest and over >= nearest then break end
-  local due, _, group = findJob(held[i])
-  see(math.max(over, tonumber(due), tonumber(redis.call('ZSCORE', queue .. 'paused', group) or 0)))
+  local rank, _, group = findJob(held[i])
+  see(math.max(over, tonumber(dueOf(rank)), tonumber(redis.call('ZSCORE', queue .. 'paused', group) or 0)))
 end
 return nearest and { string.format('%.0f', nearest) } or {}`,
   { again: true },
@@ -142,7 +143,7 @@ export function redisQueue(connection: Connection, tag: string, listener: Listen
     async add(jobs) {
       let added = 0
       for (const part of chunks(jobs)) {
-        const args = part.flatMap(({ id, workspace, group, due_at }) => [id, workspace, group, due_at])
+        const args = part.flatMap((job) => [job.id, job.workspace, job.group, rankOf(job)])
         const [count] = await run(connection, add, tag, args)
         added += Number(count)
       }
@@ -180,8 +181,12 @@ export function redisQueue(connection: Connection, tag: string, listener: Listen
       return until !== null && Number(until) > now ? Number(until) : null
     },
     async dueOf(group, now) {
-      const due = await connection.send('ZCOUNT', [`${tag}:queue:group:${group}`, '-inf', String(now)], true)
-      return Math.min(Number(due), maxCounted)
+      const key = `${tag}:queue:group:${group}`
+      const [usual, low] = await Promise.all([
+        connection.send('ZCOUNT', [key, '-inf', String(now)], true),
+        connection.send('ZCOUNT', [key, String(lowRank), String(lowRank + now)], true),
+      ])
+      return Math.min(Number(usual) + Number(low), maxCounted)
     },
     async stats(now) {
       const [size, oldest] = await run(connection, stats, tag, [now])

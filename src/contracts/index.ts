@@ -29,6 +29,7 @@ export type {
   Enqueueing,
   Missing,
   NewAttempt,
+  PlannedAttempt,
   Settled,
   Settlement,
   StoredAttempt,

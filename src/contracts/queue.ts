@@ -10,6 +10,8 @@ export interface Job {
   readonly group: string
   /** Unix milliseconds; it never changes. */
   readonly due_at: number
+  /** `low`: behind all others of its group that are due, in fewer slots. Missing: as usual. It is lost where a queue is. */
+  readonly priority?: 'low'
 }
 
 /** A job held by one worker until its lease ends. The token proves the hold; a stale token changes nothing. */
@@ -21,6 +23,8 @@ export interface Claim extends Job {
 export interface SlotsInUse {
   readonly workspaces: ReadonlyMap<string, number>
   readonly groups: ReadonlyMap<string, number>
+  /** Those of `groups` that jobs of low priority use. */
+  readonly low: ReadonlyMap<string, number>
 }
 
 export interface ClaimOptions {
@@ -40,8 +44,7 @@ export interface ClaimOptions {
 /**
  * Says when to look at which attempt. Losing it loses nothing: storage is the truth, and the sweep adds jobs again.
  *
- * What is to come has its place here: a priority of a job orders the jobs of a workspace before their due times do, and
- * shards divide jobs by group, each shard a queue of its own behind this contract.
+ * What is to come has its place here: shards divide jobs by group, each shard a queue of its own behind this contract.
  */
 export interface Queue extends EnginePart {
   /** A job already known, waiting or held, is left as it is. */
@@ -50,12 +53,13 @@ export interface Queue extends EnginePart {
    * Takes due jobs, in turns by workspace. Two callers never hold the same job. A lapsed hold is waiting again, at its old
    * place.
    *
-   * Each workspace offers its due jobs in order: groups by their oldest due job, inside a group by (due_at, id). A group
-   * offers at most `cap - busy.groups`, and nothing while it is paused or left out. The first job that a workspace offers
+   * Each workspace offers its due jobs in order: groups by their oldest due job, inside a group by (due_at, id), those of
+   * low priority last. A group offers at most `cap - busy.groups`, and nothing while it is paused or left out; its
+   * jobs of low priority get at most `maxLow(cap)` slots, those that they use already included (`core/job-rank.ts`). The first job that a workspace offers
    * takes the slot after those that the workspace has in use, the second job the slot after that, and so on: the number of
    * that slot is the job's level. Jobs are taken by their level, the lowest first; of equal levels that of the workspace
-   * whose turn is the oldest, then by the workspace's id. A turn is the later of two times: when the workspace's first
-   * offered job fell due, and when the workspace was last served (which is remembered for an hour).
+   * whose turn is the oldest, then by the workspace's id. A turn is the later of two times: when the oldest due job
+   * of the first group that offers one fell due, and when the workspace was last served (which is remembered for an hour).
    *
    * Taking ends at `limit`, and where the level of the next job is more than `maxFor` allows of the slots that are free
    * then (`core/fair-share.ts`).

@@ -1,14 +1,17 @@
-import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { NewAttempt, PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { afterSeconds } from './backoff.ts'
 
-/** The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. */
+/**
+ * The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. What a paused
+ * endpoint gets meanwhile stands behind what it gets after the pause.
+ */
 export function fanout(
   eventId: string,
   endpoints: readonly Endpoint[],
   now: number,
   newId: () => string,
-): NewAttempt[] {
+): PlannedAttempt[] {
   return endpoints.map((endpoint) => ({
     id: newId(),
     event_id: eventId,
@@ -17,6 +20,7 @@ export function fanout(
     scheduled_at: afterSeconds(now, endpoint.retry.config.attempts[0]!), // the schema asks for at least one entry
     trigger_mode: 'INITIAL',
     created_at: now,
+    ...(endpoint.paused && { priority: 'low' }),
   }))
 }
 
@@ -31,6 +35,11 @@ export function manual(eventId: string, endpointId: string, now: number, newId: 
     trigger_mode: 'MANUAL',
     created_at: now,
   }
+}
+
+/** A manual attempt that comes behind first tries of the endpoint. */
+export function replayed(...of: Parameters<typeof manual>): PlannedAttempt {
+  return { ...manual(...of), priority: 'low' }
 }
 
 /** The attempt of a test delivery. It is stored as due at `dueAt`, when a worker would have to take it over. */

@@ -1,5 +1,5 @@
 import type { Claim } from '../contracts/queue.ts'
-import type { Counted, NewAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
+import type { Counted, NewAttempt, PlannedAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
 import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { isGone } from './gone-endpoint.ts'
@@ -68,7 +68,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
 
   const isLast = outcome.kind === 'denied' || (outcome.kind === 'answered' && (outcome.isLast ?? false))
   const retried = tried.retries && !successful && !canceled && !gone && !isLast && endpoint !== null
-  const next = retried ? nextTry(attempt, endpoint, now, pauseUntil ?? 0, newId, tried.random ?? 0) : null
+  const next = retried ? nextTry(tried, endpoint, { now, notBefore: pauseUntil ?? 0, newId }) : null
 
   return {
     eventType: tried.eventType,
@@ -92,13 +92,12 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
   }
 }
 
+/** The follow-up. That of a replay stays behind others as the replay did. */
 function nextTry(
-  attempt: NewAttempt,
+  { attempt, claim, random = 0 }: Try,
   { retry: { config } }: Endpoint,
-  now: number,
-  notBefore: number,
-  newId: () => string,
-  random: number,
-): NewAttempt | null {
-  return nextAttempt(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
+  { now, notBefore, newId }: { now: number; notBefore: number; newId: () => string },
+): PlannedAttempt | null {
+  const next = nextAttempt(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
+  return next === null || claim?.priority === undefined ? next : { ...next, priority: claim.priority }
 }

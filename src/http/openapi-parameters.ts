@@ -46,6 +46,7 @@ export function listQuery(parameters: Parameters): Json[] {
     const text = parameterTexts[name]
     if (kind === 'time') {
       const moment = { type: 'integer', format: 'int64' }
+      const exact = { ...moment, minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
       const bound = (each: (typeof bounds)[number]) =>
         queryParameter(
           `${name}[${each}]`,
@@ -53,7 +54,7 @@ export function listQuery(parameters: Parameters): Json[] {
           `Only rows ${text} ${boundTexts[each]} this moment, unix milliseconds.`,
         )
       return [
-        queryParameter(name, moment, `Only rows ${text} at exactly this moment, unix milliseconds.`),
+        queryParameter(name, exact, `Only rows ${text} at exactly this moment, unix milliseconds.`),
         ...bounds.map(bound),
       ]
     }

@@ -53,7 +53,7 @@ function readParameter(search: URLSearchParams, name: string, { kind }: Paramete
   if (kind !== 'time') return readOne(search, name, kind, name === 'name')
   return gathered([
     ...unknownBounds(search, name),
-    ['eq', readMoment(search, name)],
+    ['eq', readExactMoment(search, name)],
     ...bounds.map((bound): [string, Read | null] => [bound, readMoment(search, `${name}[${bound}]`)]),
   ])
 }
@@ -75,7 +75,15 @@ function gathered(parts: readonly (readonly [key: string, read: Read | null])[])
   return { value: Object.fromEntries(there.map(([key, read]) => [key, 'value' in read ? read.value : undefined])) }
 }
 
-/** An integer of any size. Beyond all moments there are, it compares as the last one does. */
+/** A moment that rows can have. Others find nothing, and are mostly times in microseconds or nanoseconds: that is told. */
+function readExactMoment(search: URLSearchParams, name: string): Read | null {
+  const read = readOne(search, name, 'integer')
+  if (read === null || 'reasons' in read || Math.abs(Number(read.value)) <= Number.MAX_SAFE_INTEGER) return read
+  const max = Number.MAX_SAFE_INTEGER
+  return { reasons: [`${name}: value ${search.get(name)}: times are unix milliseconds from -${max} to ${max}`] }
+}
+
+/** A bound of any size. Beyond all moments there are, it compares as the last one does. */
 function readMoment(search: URLSearchParams, name: string): Read | null {
   const read = readOne(search, name, 'integer')
   if (read === null || 'reasons' in read) return read

@@ -1,6 +1,6 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
-import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/fanout.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
@@ -35,7 +35,7 @@ export interface Ingest {
   withAttempts(
     workspaceId: string,
     incoming: Incoming,
-    attempts: (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[],
+    attempts: (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[],
   ): Promise<Ingested>
   /** Lets one event of a workspace pass. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
   admit(workspace: Workspace): Promise<void>
@@ -50,7 +50,7 @@ export interface Ingest {
 const maxTries = 20
 
 /** How the attempts of an event are made, under a configuration. */
-type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => NewAttempt[]
+type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[]
 
 /** Makes events of what comes in: the only way into storage, whoever publishes. */
 export function ingestService(ctx: Context): Ingest {

@@ -1,12 +1,13 @@
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { matches } from '../core/match.ts'
-import { manual } from '../core/fanout.ts'
+import { replayed } from '../core/fanout.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from '../surface/events.ts'
 
-const batchSize = 500
+/** Small, so that fresh events are held up for no longer than a few milliseconds by each. */
+const batchSize = 50
 /** Events that one call looks at. */
 const maxLooked = 50_000
 const dayMs = 24 * 3_600_000
@@ -43,7 +44,7 @@ export async function recoverMissing(
     matched += wanted.length
     if (add !== null && wanted.length > 0) {
       const now = ctx.clock.now()
-      const attempts = wanted.map(({ id }) => manual(id, endpoint.id, now, ctx.newId))
+      const attempts = wanted.map(({ id }) => replayed(id, endpoint.id, now, ctx.newId))
       created += await add(attempts, { first: true })
     }
     const isCut = wanted.length < all.length // the next call goes on behind the last one that was taken

@@ -1,6 +1,6 @@
 import * as v from 'valibot'
 
-import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { timeOfId } from '../core/id.ts'
 import { flag, integer, list, object, oneOf, orNull, text, withDefault } from '../schema/fields.ts'
@@ -35,7 +35,7 @@ export interface ReplayCursor {
 }
 
 /** Adds attempts to a workspace with their jobs, and answers how many were added. */
-export type AddAttempts = (attempts: readonly NewAttempt[], options?: { first: boolean }) => Promise<number>
+export type AddAttempts = (attempts: readonly PlannedAttempt[], options?: { first: boolean }) => Promise<number>
 
 export function timeRange(
   filter: number | { [bound in 'gt' | 'gte' | 'lt' | 'lte']?: number | null | undefined },

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { manual } from '../core/fanout.ts'
+import { replayed } from '../core/fanout.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
 import { recoverMissing } from './recover-missing.ts'
@@ -15,7 +15,8 @@ import {
 import type { ReplayReport } from '../surface/events.ts'
 import type { EventUseCases } from './use-cases.ts'
 
-const batchSize = 500
+/** Small, so that fresh events are held up for no longer than a few milliseconds by each. */
+const batchSize = 50
 
 /**
  * Sends again what ended without success: a MANUAL attempt for each delivery that the filter finds, in batches. With
@@ -67,7 +68,7 @@ async function replayUndelivered(
     after = found.at(-1)?.attemptId ?? after
     if (add !== null && found.length > 0) {
       const now = ctx.clock.now()
-      created += await add(found.map(({ event_id, endpoint_id }) => manual(event_id, endpoint_id, now, ctx.newId)))
+      created += await add(found.map(({ event_id, endpoint_id }) => replayed(event_id, endpoint_id, now, ctx.newId)))
     }
     if (found.length < limit) return { matched, created, next: null }
   }

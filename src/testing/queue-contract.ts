@@ -2,11 +2,13 @@ import type { Claim, Queue } from '../contracts/queue.ts'
 import { equal, ok, there } from './assert.ts'
 import { type Contract, promise } from './contract.ts'
 import { ids, job, one, take } from './queue-claims.ts'
+import { queuePriorityContract } from './queue-priority-contract.ts'
 import { queueSharesContract } from './queue-shares-contract.ts'
 
 /** What every queue promises. `now` is 10,000 unless a case says otherwise. */
 export const queueContract: Contract<Queue> = [
   ...queueSharesContract,
+  ...queuePriorityContract,
 
   promise('an empty queue gives nothing', async (queue) => {
     equal(await take(queue), [], 'claims')

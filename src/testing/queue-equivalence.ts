@@ -1,4 +1,4 @@
-import type { Claim, Queue } from '../contracts/queue.ts'
+import type { Claim, ClaimOptions, Job, Queue } from '../contracts/queue.ts'
 import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { start } from './storage/rows.ts'
@@ -9,7 +9,8 @@ import { start } from './storage/rows.ts'
  * @example await runQueueEquivalence({ seed: 1, operations: 500, left: memory().queue, right: myQueue })
  */
 export async function runQueueEquivalence({ seed, operations, left, right }: Equivalence<Queue>): Promise<void> {
-  const { below, of } = random(seed)
+  const rolls = random(seed)
+  const { below, of } = rolls
   const some = (count: number) => Array.from({ length: 1 + below(count) })
   let now = start
   const held: Pair<Claim>[] = []
@@ -21,25 +22,10 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       inBoth(left, right, run)
     const what = below(10)
     if (what < 3) {
-      const jobs = some(5).map(() => {
-        const group = below(8)
-        return { id: `j${below(60)}`, workspace: `w${group % 4}`, group: `g${group}`, due_at: now + below(400) - 200 }
-      })
+      const jobs = some(5).map(() => someJob(rolls, now))
       await both((queue) => queue.add(jobs))
     } else if (what < 6) {
-      const limit = below(8)
-      const options = {
-        limit,
-        free: limit + below(4),
-        cap: 1 + below(4),
-        busy: {
-          workspaces: new Map([[`w${below(4)}`, below(9)]]),
-          groups: new Map([[`g${below(8)}`, below(4)]]),
-        },
-        leaveOut: new Set(some(2).map(() => `g${below(12)}`)),
-        leaseMs: 1 + below(900),
-        now,
-      }
+      const options = someOptions(rolls, now)
       const claims = await both((queue) => queue.claim(options))
       alike(seed, step, ['claim', options], { left: claims.left.map(jobOf), right: claims.right.map(jobOf) })
       claims.left.forEach((claim, i) => held.push({ left: claim, right: claims.right[i]! })) // as many, just compared
@@ -65,6 +51,36 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       await both((queue) => queue.pause(groups))
     }
     alike(seed, step, ['stats', now], await both((queue) => queue.stats(now)))
+  }
+}
+
+type Rolls = ReturnType<typeof random>
+
+function someJob({ below }: Rolls, now: number): Job {
+  const group = below(8)
+  return {
+    id: `j${below(60)}`,
+    workspace: `w${group % 4}`,
+    group: `g${group}`,
+    due_at: now + below(400) - 200,
+    ...(below(3) === 0 && { priority: 'low' }),
+  }
+}
+
+function someOptions({ below }: Rolls, now: number): ClaimOptions {
+  const limit = below(8)
+  return {
+    limit,
+    free: limit + below(4),
+    cap: 1 + below(12),
+    busy: {
+      workspaces: new Map([[`w${below(4)}`, below(9)]]),
+      groups: new Map([[`g${below(8)}`, below(4)]]),
+      low: new Map([[`g${below(8)}`, below(4)]]),
+    },
+    leaveOut: new Set(Array.from({ length: 1 + below(2) }, () => `g${below(12)}`)),
+    leaseMs: 1 + below(900),
+    now,
   }
 }
 

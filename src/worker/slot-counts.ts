@@ -1,4 +1,5 @@
 import type { Claim, ClaimOptions } from '../contracts/queue.ts'
+import { maxLow } from '../core/job-rank.ts'
 import { maxFor } from '../core/fair-share.ts'
 
 /** What a claim is asked for, as far as slots decide it. */
@@ -8,6 +9,8 @@ export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' |
 export class SlotCounts {
   readonly byWorkspace = new Map<string, number>()
   readonly byGroup = new Map<string, number>()
+  /** Of `byGroup`, those of jobs of low priority. */
+  readonly low = new Map<string, number>()
   readonly #concurrency: number
   readonly #perEndpoint: number
   #used = 0
@@ -24,19 +27,21 @@ export class SlotCounts {
 
   take(claims: readonly Claim[]): void {
     this.#used += claims.length
-    for (const { workspace, group } of claims) {
+    for (const { workspace, group, priority } of claims) {
       change(this.byWorkspace, workspace, 1)
       change(this.byGroup, group, 1)
+      if (priority === 'low') change(this.low, group, 1)
     }
   }
 
   /** Answers whether a workspace used as many slots as it might, and may use more now. */
-  release({ workspace, group }: Claim): boolean {
+  release({ workspace, group, priority }: Claim): boolean {
     const maxBefore = maxFor(this.free)
     const mayBeAtShare = this.#used >= maxBefore // there is none while most slots are free
     this.#used--
     change(this.byWorkspace, workspace, -1)
     change(this.byGroup, group, -1)
+    if (priority === 'low') change(this.low, group, -1)
     if (!mayBeAtShare) return false
     const max = maxFor(this.free)
     const own = this.byWorkspace.get(workspace) ?? 0
@@ -45,9 +50,10 @@ export class SlotCounts {
     return false
   }
 
-  /** Whether an endpoint uses as many slots as it may. */
+  /** Whether an endpoint uses as many slots as it may, or its jobs of low priority do. */
   isAtCap(group: string): boolean {
-    return (this.byGroup.get(group) ?? 0) >= this.#perEndpoint
+    const low = this.low.get(group) ?? 0
+    return (this.byGroup.get(group) ?? 0) >= this.#perEndpoint || low >= maxLow(this.#perEndpoint)
   }
 
   /** Whether a workspace uses as many slots as it may. */
@@ -57,8 +63,14 @@ export class SlotCounts {
 
   /** Endpoints that were at their cap after a claim, and are below it by now. */
   *groupsBelowCapSince({ busy, cap }: SlotRequest, claims: readonly Claim[]): Generator<string, void> {
+    const low = countBy(
+      claims.filter(({ priority }) => priority === 'low'),
+      'group',
+    )
     for (const [group, count] of countBy(claims, 'group')) {
-      const wasAtCap = (busy.groups.get(group) ?? 0) + count >= cap
+      const wasAtCap =
+        (busy.groups.get(group) ?? 0) + count >= cap ||
+        (low.has(group) && (busy.low.get(group) ?? 0) + low.get(group)! >= maxLow(cap))
       if (wasAtCap && !this.isAtCap(group)) yield group
     }
   }

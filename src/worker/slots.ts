@@ -62,7 +62,7 @@ export class Slots {
       limit: paced && !this.#hadSurplus ? Math.min(this.mayClaim(), this.#spread.atOnce()) : this.mayClaim(),
       free: this.#inUse.free,
       cap: this.#perEndpoint,
-      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups },
+      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups, low: new Map(this.#inUse.low) },
       leaveOut: new Set([...leftOut, ...leaveOut]),
     }
   }

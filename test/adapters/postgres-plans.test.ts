@@ -155,7 +155,7 @@ describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_
           const claims = await queue.claim(
             claimOptions({
               limit: 64,
-              busy: { workspaces: slots, groups: new Map() },
+              busy: { workspaces: slots, groups: new Map(), low: new Map() },
               leaveOut: new Set(leaveOut),
               now: start,
             }),

@@ -22,7 +22,7 @@ const claimAll = {
   limit: 100,
   free: 1000,
   cap: 100,
-  busy: { workspaces: new Map(), groups: new Map() },
+  busy: { workspaces: new Map(), groups: new Map(), low: new Map() },
   leaveOut: new Set<string>(),
   leaseMs: 30_000,
   now: now + 1000,

@@ -73,7 +73,11 @@ async function workOff(queue: Queue, steps: readonly Step<typeof queueStep>[]): 
       const claims = await queue.claim({
         ...step,
         free: step.limit + step.moreFree,
-        busy: { workspaces: new Map(Object.entries(step.workspaces)), groups: new Map(Object.entries(step.groups)) },
+        busy: {
+          workspaces: new Map(Object.entries(step.workspaces)),
+          groups: new Map(Object.entries(step.groups)),
+          low: new Map(),
+        },
         leaveOut: new Set(step.leaveOut),
         now,
       })
@@ -132,7 +136,7 @@ describeRedis.each(clients)('the queue and the inbox on Redis through $name', { 
       limit: 1300,
       free: 2000,
       cap: 700,
-      busy: { workspaces: new Map([['w', 150]]), groups: new Map([['g1', 150]]) },
+      busy: { workspaces: new Map([['w', 150]]), groups: new Map([['g1', 150]]), low: new Map() },
       leaveOut: new Set(),
       leaseMs: 1000,
       now: start + 5000,

@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import { maxLow } from '../../src/core/job-rank.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
 import { runQueueEquivalence } from '../../src/testing/queue-equivalence.ts'
 import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
@@ -25,15 +26,20 @@ function naiveQueue(): Queue {
         .filter(({ job }) => !leaveOut.has(job.group))
         .toSorted((a, b) => before(a.job, b.job))
       const groups = [...new Set(due.map(({ job }) => job.group))]
-      const offered = groups.flatMap((group) =>
-        due.filter(({ job }) => job.group === group).slice(0, Math.max(0, cap - (busy.groups.get(group) ?? 0))),
-      )
+      const offered = groups.flatMap((group) => {
+        const own = due.filter(({ job }) => job.group === group)
+        const usual = own.filter(({ job }) => job.priority === undefined)
+        const low = own.filter(({ job }) => job.priority === 'low')
+        const lowRoom = Math.max(0, maxLow(cap) - (busy.low.get(group) ?? 0))
+        return [...usual, ...low.slice(0, lowRoom)].slice(0, Math.max(0, cap - (busy.groups.get(group) ?? 0)))
+      })
+      const oldestOf = (group: string) => due.find(({ job }) => job.group === group)!.job.due_at
       return offered
         .map((kept) => {
           const { workspace } = kept.job
           const own = offered.filter(({ job }) => job.workspace === workspace)
           const level = (busy.workspaces.get(workspace) ?? 0) + own.indexOf(kept) + 1
-          return { kept, level, turn: Math.max(own[0]!.job.due_at, served.get(workspace) ?? 0), workspace }
+          return { kept, level, turn: Math.max(oldestOf(own[0]!.job.group), served.get(workspace) ?? 0), workspace }
         })
         .toSorted((a, b) => a.level - b.level || a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1))
         .filter(({ level }, place) => place < limit && level <= maxFor(free - place))

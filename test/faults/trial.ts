@@ -126,6 +126,7 @@ export async function tried(fault: Fault, server: OwnPostgres, { events, lastsMs
   }
 
   const watched = watch()
+  await until('health is UP', patienceMs, () => told.at(-1) === 'UP')
   const before = publishAll(0, 0.6)
   await until('a fifth is delivered', patienceMs, () => receiver.events.size >= events / 5)
   let meanwhile: Promise<void> | null = null

@@ -187,12 +187,18 @@ describe('parameters', () => {
     })
   })
 
-  test('integers of any size are compared', async () => {
+  test('bounds of any size are compared, and an exact time that no row can have is told', async () => {
     const { call } = await withEndpoints(2)
     const far = '99999999999999999999'
     expect(ids(await call('GET', `/endpoints?created_at[lt]=${far}&created_at[gt]=-${far}`))).toHaveLength(2)
     expect(ids(await call('GET', `/endpoints?created_at[gt]=${far}`))).toHaveLength(0)
-    expect(ids(await call('GET', `/endpoints?created_at=${far}`))).toHaveLength(0)
+    const exact = await call('GET', `/endpoints?created_at=${far}&created_at[gt]=${far}`)
+    const range = 'times are unix milliseconds from -9007199254740991 to 9007199254740991'
+    expect(exact).toMatchObject({
+      status: 400,
+      body: { error: { fields: { '@params': [`created_at: value ${far}: ${range}`] } } },
+    })
+    expect(ids(await call('GET', '/endpoints?created_at=9007199254740991'))).toHaveLength(0)
   })
 
   test('after and before exclude one another', async () => {

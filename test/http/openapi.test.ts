@@ -66,9 +66,9 @@ test('lists tell every parameter, a filter of time as plain ones, and which are 
     expect.objectContaining({ name: 'limit', schema: { type: 'integer', minimum: 1, maximum: 1000 } }),
   )
   for (const name of time) {
-    expect(list.parameters).toContainEqual(
-      expect.objectContaining({ name, required: false, schema: { type: 'integer', format: 'int64' } }),
-    )
+    const bounds = { minimum: Number.MIN_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER }
+    const schema = { type: 'integer', format: 'int64', ...(!name.includes('[') && bounds) }
+    expect(list.parameters).toContainEqual(expect.objectContaining({ name, required: false, schema }))
   }
 })
 

@@ -230,7 +230,7 @@ export async function drive(
         limit: 5,
         free: 5 + below(3),
         cap: 3,
-        busy: { workspaces: new Map([[of(workspaces), below(4)]]), groups: new Map() },
+        busy: { workspaces: new Map([[of(workspaces), below(4)]]), groups: new Map(), low: new Map() },
         leaveOut: new Set(below(4) === 0 ? [of(endpoints)] : []),
         leaseMs: 30,
         now,

@@ -38,6 +38,12 @@ export interface NewAttempt {
   readonly created_at: number
 }
 
+/** An attempt to be added. */
+export interface PlannedAttempt extends NewAttempt {
+  /** Of its job; it is kept nowhere else. Missing: as usual. */
+  readonly priority?: 'low'
+}
+
 /** OPEN is shown as INIT or QUEUED, by its due time at the moment of asking. */
 export type StoredStatus = 'OPEN' | FinalStatus
 
@@ -101,7 +107,7 @@ export interface Settlement {
   readonly response: AttemptResponse | null
   readonly settled_at: number
   /** The follow-up. */
-  readonly next: NewAttempt | null
+  readonly next: PlannedAttempt | null
   /** Disables the endpoint if its url, as it is configured, is still this url (410 Gone). */
   readonly disable: { readonly url: string } | null
   /** Leaves a note of the outcome to be counted, in the same step. Null: counted nowhere. */
@@ -142,7 +148,7 @@ export interface Attempts {
   /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
   settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
   /** Adds attempts to events of the workspace; attempts whose id exists already, or whose event does not exist, are left out. Answers which exist now. */
-  add(workspaceId: string, attempts: readonly NewAttempt[], options: Adding): Promise<readonly boolean[]>
+  add(workspaceId: string, attempts: readonly PlannedAttempt[], options: Adding): Promise<readonly boolean[]>
   get(workspaceId: string, id: string): Promise<StoredAttempt | null>
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */

@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../schema/event.ts'
-import type { Enqueueing, NewAttempt } from './attempts.ts'
+import type { Enqueueing, PlannedAttempt } from './attempts.ts'
 import type { ListQuery, Page, TimeRange } from './list.ts'
 
 export interface EventQuery extends Omit<ListQuery, 'name' | 'metadata'> {
@@ -15,7 +15,7 @@ export interface IngestEntry {
   /** The workspace's revision by which `attempts` were matched. */
   readonly revision: number
   readonly event: StoredEvent
-  readonly attempts: readonly NewAttempt[]
+  readonly attempts: readonly PlannedAttempt[]
   /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
   readonly trace?: string
   /**

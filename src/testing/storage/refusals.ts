@@ -82,7 +82,7 @@ export const refusalCases: Contract<Storage> = [
     }
     if (storage.queue === undefined) return
     const left = new Set(refused)
-    const busy = { workspaces: new Map<string, number>(), groups: new Map<string, number>() }
+    const busy = { workspaces: new Map<string, number>(), groups: new Map<string, number>(), low: new Map() }
     const most = { limit: 1000, free: 4000, cap: 1000, leaseMs: 1000 }
     const claims = await storage.queue.claim({ ...most, busy, leaveOut: new Set(), now: start })
     ok(

@@ -172,7 +172,7 @@ export async function claimAll(storage: Storage, now = start): Promise<readonly 
     limit: 100,
     free: 400,
     cap: 100,
-    busy: { workspaces: new Map(), groups: new Map() },
+    busy: { workspaces: new Map(), groups: new Map(), low: new Map() },
     leaveOut: new Set(),
     leaseMs: 30_000,
     now,

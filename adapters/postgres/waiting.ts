@@ -1,0 +1,89 @@
+import { lowRank, maxLow } from '../../src/core/job-rank.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
+import type { Round } from './claim-round.ts'
+import { unseen } from './conditions.ts'
+import type { Database } from './database.ts'
+
+// `due_at` of a job says where it stands in its group (`rankOf`): jobs of low priority lie beyond `lowRank`. So the index
+// by group and due time gives both kinds in order, and no job pays for a second one.
+
+/** When a job falls due, by where it stands. */
+export function dueAt(at: Sql): Sql {
+  return sql`(${at} & ${raw(String(lowRank - 1))})`
+}
+
+/** Of the jobs `j` of a group those that wait and are due by a time, in their order. */
+function waiting({ t }: Database, { now }: Round, { group, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
+  // A range with two ends promises few jobs, so that they are read in order, however deep the backlog of a group is beside
+  // others: else it might be sorted as a whole.
+  const range = isLow
+    ? sql`j.due_at >= ${unseen(lowRank, 'bigint')} and j.due_at <= ${unseen(dueBy + lowRank, 'bigint')}`
+    : sql`j.due_at >= ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')} and j.due_at <= ${unseen(dueBy, 'bigint')}`
+  return {
+    from: sql`from ${t.jobs} j where j.group_id = ${group} and ${range} and (j.held_until > ${unseen(now, 'bigint')}) is not true`,
+    order: raw('order by j.due_at, j.id'),
+  }
+}
+
+interface Ask {
+  readonly group: Sql
+  readonly dueBy: number
+  readonly isLow: boolean
+}
+
+/** The slots of a group that this caller has in use, by JSON that names them. */
+function inUse(slots: string, group: Sql): Sql {
+  return slots === '{}' ? raw('0') : sql`coalesce((${slots}::text::jsonb ->> ${group})::bigint, 0)`
+}
+
+/**
+ * A query of the jobs that a group offers, in order: `id`, `due_at` (where it stands), `at` (its place in the table).
+ * `locked`: each is locked as it is asked for, those that others have locked are passed over.
+ */
+export function offered(db: Database, round: Round, group: Sql, { locked = false } = {}): Sql {
+  const lock = locked ? raw('for update skip locked') : nothing
+  const room = sql`${unseen(round.cap, 'bigint')} - ${inUse(round.groups, group)}`
+  const part = (isLow: boolean, limit: Sql) => {
+    const { from, order } = waiting(db, round, { group, dueBy: round.now, isLow })
+    return sql`select * from (select j.id, j.due_at, j.ctid as at ${from} ${order} limit ${limit} ${lock}) j`
+  }
+  return sql`
+    select id, due_at, at from (${part(false, room)} union all ${part(true, lowRoom(round, group))}) j limit ${room}`
+}
+
+/** The slots of a group that are left for jobs of low priority. */
+function lowRoom({ cap, low }: Round, group: Sql): Sql {
+  return sql`greatest(0, ${unseen(maxLow(cap), 'bigint')} - ${inUse(low, group)})`
+}
+
+/**
+ * The oldest due job of a group as `oldest (due_at, id)`, of whatever priority; nothing where the group has none to give.
+ * What follows a query's `from`.
+ */
+export function oldestDue(db: Database, round: Round, group: Sql): Sql {
+  const first = (isLow: boolean) => {
+    const { from, order } = waiting(db, round, { group, dueBy: round.now, isLow })
+    return sql`(select ${isLow ? dueAt(raw('j.due_at')) : raw('j.due_at')} as due_at, j.id ${from} ${order} limit 1)`
+  }
+  const isLowFirst = raw('usual.due_at is null or (low.due_at, low.id) < (usual.due_at, usual.id)')
+  return sql`
+    left join lateral ${first(false)} usual on true
+    left join lateral ${first(true)} low on true
+    cross join lateral (
+      select case when low.id is null or usual.id is null and ${lowRoom(round, group)} = 0
+        then 'usual' when ${isLowFirst} then 'low' else 'usual' end as which
+    ) w
+    cross join lateral (
+      select case w.which when 'low' then low.due_at else usual.due_at end as due_at,
+        case w.which when 'low' then low.id else usual.id end as id
+    ) oldest`
+}
+
+/** When the oldest waiting job of a group falls due, but for jobs of these ids: a query of one row. */
+export function nextWaiting(db: Database, round: Round, group: Sql, but: Sql): Sql {
+  const first = (isLow: boolean) => {
+    const { from, order } = waiting(db, round, { group, dueBy: lowRank - 1, isLow })
+    return sql`(select ${dueAt(raw('j.due_at'))} ${from} and (j.id = any(${but})) is not true ${order} limit 1)`
+  }
+  return sql`select least(${first(false)}, ${first(true)}) as due_at`
+}
