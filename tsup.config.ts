@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { defineConfig, type Options } from 'tsup'
 
 import { pages } from './test/support/pages.ts'
+import { sharedFile } from './test/support/shared-file.ts'
 import { texts } from './test/support/texts.ts'
 
 /** What the package exports: the path in `dist` and the source of it. */
@@ -50,10 +51,10 @@ export default defineConfig([
     outDir: 'dist',
     external: [/^node:/],
     clean: ['!cli/**'],
-    treeshake: true,
     dts: true,
     sourcemap: true,
     esbuildPlugins: [pages, texts],
+    plugins: [sharedFile('dist', Object.keys(entries))],
   },
   {
     ...shared,

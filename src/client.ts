@@ -41,6 +41,10 @@ export interface AdminClientOptions {
  * would have thrown; `forbidden` also when the host before the API refuses, `unavailable` when nothing answers.
  * `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was lost may
  * have been done, unless `idempotencyKeys` is set and `fetch` sends it again.
+ *
+ * @example
+ * const client = createAdminClient({ baseUrl: 'https://ops.example/webhooks/admin', headers: { authorization: 'Bearer ...' } })
+ * const { data } = await client.endpoints.list('acme')
  */
 export function createAdminClient<Catalogue extends object = AnyEvents>({
   baseUrl,

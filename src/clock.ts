@@ -117,8 +117,8 @@ class EngineTime {
   }
 }
 
-// Timers hold 31 bits of milliseconds; a longer one would fire at once.
-const longestMs = 2_147_483_647
+// Timers hold 31 bits of milliseconds; a longer timer would fire at once.
+const maxTimerMs = 2_147_483_647
 
 function sleep(ms: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
@@ -128,12 +128,12 @@ function sleep(ms: number, signal?: AbortSignal): Promise<void> {
       signal?.removeEventListener('abort', done)
       resolve()
     }
-    const timer = setTimeout(done, Math.min(Math.max(0, ms), longestMs))
+    const timer = setTimeout(done, Math.min(Math.max(0, ms), maxTimerMs))
     signal?.addEventListener('abort', done, { once: true })
   })
 }
 
 function startTimer(ms: number, ring: () => void): () => void {
-  const timer = setTimeout(ring, Math.min(Math.max(0, ms), longestMs))
+  const timer = setTimeout(ring, Math.min(Math.max(0, ms), maxTimerMs))
   return () => clearTimeout(timer)
 }

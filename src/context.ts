@@ -58,9 +58,9 @@ export interface ConfigurationCache {
   held(workspaceId: string): CompiledConfiguration | undefined
   /** The configuration as last seen, loaded when it is not at hand. Null for an unknown workspace. */
   get(workspaceId: string): Promise<CompiledConfiguration | null>
-  /** One that is at least as new as `revision`. */
+  /** A configuration that is at least as new as `revision`. */
   atLeast(workspaceId: string, revision: number): Promise<CompiledConfiguration | null>
-  /** One that was read after this call. */
+  /** A configuration that was read after this call. */
   fresh(workspaceId: string): Promise<CompiledConfiguration | null>
   forget(change: Change): void
   /** All that are at hand. */

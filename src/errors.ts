@@ -16,7 +16,7 @@ export type ErrorCode =
   | 'unavailable'
   | 'internal'
 
-/** The most reasons that one error tells; of the others it tells how many they are. */
+/** The most reasons that an error lists; of further reasons it gives the number. */
 export const maxReasons = 100
 /** How many reasons a tree of them leaves out. A symbol, since every text can be a field. */
 export const unlisted: unique symbol = Symbol('unlisted reasons')
@@ -125,6 +125,14 @@ const retryableStates: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 /**
  * Whether the same may succeed when it is done once more: a call outside a transaction, or the host's whole transaction
  * from its `begin`. It takes what Posthorn throws, and what a PostgreSQL driver throws, at the `commit` too.
+ *
+ * @example
+ * try {
+ *   await posthorn.events.create('acme', event)
+ * } catch (error) {
+ *   if (!isRetryable(error)) throw error
+ *   await queueForLater(event)
+ * }
  */
 export function isRetryable(error: unknown): boolean {
   if (error instanceof PosthornError) return retryableCodes.has(error.code)
@@ -172,7 +180,7 @@ export function uniqueViolation(key: Readonly<Record<string, string>>): Posthorn
   return new PosthornError('unique_violation', `unique constraint violation: ${keyText(key)} already exists`)
 }
 
-/** The refusal of a row that points at a record which is not there. */
+/** The refusal of a row that points at a record which does not exist. */
 export function foreignKeyViolation(key: Readonly<Record<string, string>>, references: string): PosthornError {
   return new PosthornError(
     'foreign_key_violation',

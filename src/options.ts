@@ -116,7 +116,7 @@ export interface DeliverOptions {
   /** Refuses http urls when an endpoint is written. A url that is stored already stays. Default false. */
   readonly httpsOnly?: boolean
   /**
-   * A forward proxy that deliveries go through, with `tls: { ca, cert, key, rejectUnauthorized }` for one that speaks TLS.
+   * A forward proxy that deliveries go through, with `tls: { ca, cert, key, rejectUnauthorized }` for a proxy that speaks TLS.
    * `deny` and `allow` judge receivers, not the proxy. Default: none. Not on Bun, nor on edge runtimes, nor with `http`.
    */
   readonly proxy?: Proxy
@@ -127,7 +127,7 @@ export interface DeliverOptions {
   /** What an endpoint has that says nothing else. Default: the defaults of `EndpointInput`. */
   readonly defaults?: EndpointDefaults
   /**
-   * Disables an endpoint of which at least ten deliveries were exhausted and none succeeded for so many days, counted from the
+   * Disables an endpoint with at least ten exhausted deliveries and no success for so many days, counted from the
    * first of them. At half the time `endpoint.failing` tells. Default: off; 5 is recommended.
    */
   readonly disableAfterDays?: number
@@ -155,7 +155,7 @@ export interface RetentionOptions {
 
 /** Where operational events are published: `posthorn.endpoint.disabled` and others, as docs/operational-events.md lists. */
 export interface OperationsOptions {
-  /** Id or name of the workspace. One that is not there is made, with this id. */
+  /** Id or name of the workspace. If it does not exist, it is made, with this id. */
   readonly workspace: string
 }
 

@@ -19,13 +19,14 @@ const openTelemetryApi = lazy(() =>
 const explicitBucketBoundaries = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
 
 /**
- * Spans and metrics by OpenTelemetry's semantic conventions, through the providers that the host has registered:
- * `createPosthorn({ telemetry: await openTelemetry() })`. A PRODUCER span `publish <workspace>` for each event stored,
- * and, in the same trace, a CLIENT span `<method>` for each attempt, whose context goes out as `traceparent`; the metrics
+ * Spans and metrics by OpenTelemetry's semantic conventions, through the providers that the host has registered. A
+ * PRODUCER span `publish <workspace>` for each event stored, and, in the same trace, a CLIENT span `<method>` for each attempt,
+ * whose context goes out as `traceparent`; the metrics
  * `http.client.request.duration`, `messaging.client.operation.duration` and `messaging.client.sent.messages`. Queries
  * of urls, headers and bodies are left out. Trace state and baggage are not carried.
  *
  * @throws PosthornError `internal` that names what to install where `@opentelemetry/api` is missing.
+ * @example const posthorn = createPosthorn({ storage, telemetry: await openTelemetry() })
  */
 export async function openTelemetry(): Promise<Telemetry> {
   const api = await openTelemetryApi()

@@ -26,7 +26,7 @@ import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
 import { engineOnDemand } from './services/engine-on-demand.ts'
-import { measures } from './services/measures.ts'
+import { processMetrics } from './services/process-metrics.ts'
 import { repeating } from './services/repeating.ts'
 import { type Operational, operationalOnDemand } from './services/operational/on-demand.ts'
 import { observers, safeLogger } from './services/observers.ts'
@@ -149,7 +149,7 @@ function handlersAndFunctions(
     as: (actor: string) => serviceFunctions(services, workspaceIds(ctx), telling(actor)),
     admin: adminHandler(ctx, services),
     gateway: gatewayHandler(ctx, routes, ingest),
-    statusHandler: statusHandler(ctx, services, measures(on)),
+    statusHandler: statusHandler(ctx, services, processMetrics(on)),
     secrets: services.secrets,
     status: () => services.status(),
     health: () => services.health(),

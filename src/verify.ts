@@ -61,11 +61,12 @@ export interface VerifyOptions {
  *
  * A secret is `whsec_...` (Standard Webhooks, HMAC), `whpk_...` (Standard Webhooks, the public key of Ed25519), or any other text,
  * which is that of webhookx-signature. The key of a secret has at least 16 bytes, and no blanks stand around the secret.
- * While a key is exchanged, give the old one and the new one. A `Request` is read to its end: pass `request.clone()` to keep
+ * While a key is exchanged, give the old key and the new key. A `Request` is read to its end: pass `request.clone()` to keep
  * it. Requests may come twice: `webhook-id` is the same then. Where a `webhook-` header is missing, the header of Svix is
  * read: `svix-id`, `svix-timestamp`, `svix-signature`.
  *
  * @throws WebhookVerificationError whose `code` tells why; answer the sender 401.
+ * @example const invoice = await verifyWebhook(request, process.env.WEBHOOK_SECRET)
  */
 export async function verifyWebhook(
   received: Request | ReceivedWebhook,
@@ -86,7 +87,7 @@ export async function verifyWebhook(
   const keys = keysOf(typeof secrets === 'string' ? [secrets] : secrets)
   const header = headerReader(received.headers)
   const body = await bodyOf(received)
-  // Where both signatures are sent, the one of Standard Webhooks counts, if there is a key for it.
+  // Where both signatures are sent, that of Standard Webhooks counts, if there is a key for it.
   const standard =
     keys.standard.length > 0 && (standardHeader(header, 'signature') !== null || keys.webhookx.length === 0)
   const claim = standard ? readStandard(header) : readWebhookx(header)

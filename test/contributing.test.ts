@@ -66,7 +66,7 @@ describe('"Where do I put it?"', () => {
 
   test.each(['key-auth', 'hmac-auth'])('a plugin: %s is named by the files of the list alone', (name) => {
     const named = pathsOf('A plugin').map((path) => path.replace('key-auth', name))
-    const places = sourcesWith(new RegExp(`'${name}'`), 'src', 'adapters', 'test/plugins')
+    const places = sourcesWith(new RegExp(`'${name}'|'./${name}.ts'`), 'src', 'adapters', 'test/plugins')
     const tests = new Set(['test/plugins/end-to-end.test.ts', 'test/plugins/registry.test.ts'])
     expect(places.filter((path) => !tests.has(path)).toSorted()).toEqual(
       named.filter((path) => path.includes('plugin') && path.endsWith('.ts')).toSorted(),

@@ -160,6 +160,20 @@ describe('the public surface', () => {
     expect(membersOf((entry) => forAdapters.has(entry)).bare.length).toBeLessThanOrEqual(225)
   })
 
+  test('shows an example of every function', () => {
+    const checker = program.getTypeChecker()
+    const functions = Object.entries(entries).flatMap(([entry, file]) => {
+      const module = checker.getSymbolAtLocation(program.getSourceFile(file)!) // an entry is a module
+      return (module === undefined ? [] : checker.getExportsOfModule(module))
+        .map((each) => (each.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(each) : each))
+        .filter((each) => each.flags & ts.SymbolFlags.Value && checker.getTypeOfSymbol(each).getCallSignatures().length)
+        .map((each) => ({ name: `${entry}: ${each.name}`, tags: each.getJsDocTags(checker) }))
+    })
+    expect(functions.length).toBeGreaterThan(30)
+    const bare = functions.filter(({ tags }) => tags.every(({ name }) => name !== 'example'))
+    expect(bare.map(({ name }) => name)).toEqual([])
+  })
+
   test('is about forty names at the root', () => {
     const root = surface.find(({ entry }) => entry === manifest.name)!
     expect(new Set(root.exported.map(({ name }) => name)).size).toBeLessThanOrEqual(50)

@@ -11,7 +11,7 @@ export type FileValues = Readonly<Record<string, unknown>>
 
 /**
  * Reads the configuration file: the one that is named, else `posthorn.config.*` of the working directory, else nothing.
- * @throws UsageError for a file that is not there or cannot be read, and for two of them.
+ * @throws UsageError for a file that does not exist or cannot be read, and for two of them.
  */
 export async function configurationFile(
   named: string | undefined,

@@ -72,7 +72,7 @@ function titleOf({ id, name }: Row, isNew = false): string {
   return isNew ? String(name) : `${name} (${id})`
 }
 
-/** Members of which the value is never shown: secrets stand there. */
+/** Members whose value is never shown: secrets stand there. */
 const secretMembers = new Set(['config', 'headers'])
 
 function fieldChanges(was: Fields, is: Fields, place = ''): string[] {

@@ -52,7 +52,7 @@ export function attempts(admin: Admin): Following<Attempt> {
 }
 
 /**
- * Answers rows as they come, until `signal`. Of the rows that are there at the beginning none comes. Where the server is
+ * Answers rows as they come, until `signal`. Of the rows that exist at the beginning none comes. Where the server is
  * away it is asked again and again, and `note` says so once.
  */
 export async function* follow<Followed extends Row>(

@@ -15,7 +15,7 @@ export function allOf(problems: readonly string[]): string {
   return `${problems.length} settings are wrong:\n${problems.map((each) => `  ${each}`).join('\n')}`
 }
 
-/** A package that is missing is told as what to install. */
+/** For a package that is missing, the message says what to install. */
 export function explained(error: unknown): unknown {
   const text = error instanceof Error ? error.message : ''
   if (/^(createPosthorn|portal): /.test(text)) return new UsageError(text.replace('createPosthorn: ', ''))

@@ -38,7 +38,7 @@ async function lineTo(url: string): Promise<Line> {
     const found = await installed<NodeRedis>(name)
     if (found === null) continue
     const client = found.createClient({ url, socket: { reconnectStrategy: false } })
-    client.on('error', () => {}) // the one who waits is told
+    client.on('error', () => {}) // the caller that waits gets the error
     return {
       info: async () => await (await client.connect()).sendCommand<string>(['INFO']),
       close: () => client.destroy(),

@@ -2,7 +2,7 @@ import type { OpenedPostgres } from 'posthorn/postgres'
 
 import { rowsOf } from './database-rows.ts'
 
-/** The version of a schema of PostgreSQL; 0 when it is not there yet. The name is of letters, digits and underscores. */
+/** The version of a schema of PostgreSQL; 0 when it does not exist yet. The name is of letters, digits and underscores. */
 export async function schemaVersionOf(database: OpenedPostgres, schema: string): Promise<number> {
   const versions = [0]
   for (const table of ['migrations', 'expansions']) {

@@ -10,13 +10,14 @@ import type {
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
 import { endedAttempt, isFinal } from '../../src/core/attempt.ts'
-import { goneEndpoint } from '../../src/core/endpoint-row.ts'
+import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import { planFor } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { pageOf } from './page.ts'
 import { completeJobs } from './queue.ts'
-import { addAttempt, closeAttempt, evict, isSucceeded, isTimed } from './rows.ts'
+import { evict } from './evict.ts'
+import { addAttempt, closeAttempt, isSucceeded, isTimed } from './rows.ts'
 import { type Access, type KeptAttempt, type KeptEvent, type Room, roomOf, type State } from './state.ts'
 import { ascending, noTime, type Sorted, sorted } from './sorted.ts'
 import { addNote, tallied } from './statistics.ts'
@@ -61,7 +62,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
       access.read((state) => {
         const room = roomOf(state, workspaceId)
         const listed = (id: string) => {
-          const { attempt } = state.attempts.get(id)! // the lists hold only attempts that are there
+          const { attempt } = state.attempts.get(id)! // the lists hold only attempts that exist
           return isListed(attempt, query) ? attempt : null
         }
         return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed, brief)
@@ -135,7 +136,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
   }
 }
 
-/** An open attempt of a workspace that is there. */
+/** An open attempt of a workspace that exists. */
 function openAttempt(state: State, id: string): KeptAttempt | null {
   const kept = state.attempts.get(id)
   return kept !== undefined && kept.of.room.alive && kept.attempt.status === 'OPEN' ? kept : null
@@ -186,7 +187,7 @@ function settle(
   if (next !== null && !state.attempts.has(next.id)) {
     const { jobs } = state.news
     addAttempt(state, kept.of, next, enqueue)
-    // One that falls due later is looked for by this process, and by whoever polls then.
+    // An attempt that falls due later is found by this process, and by any process that polls then.
     if (next.scheduled_at > settled_at) state.news.jobs = jobs
   }
   closeAttempt(
@@ -212,7 +213,7 @@ function settledBefore(state: State, { of, attempt }: KeptAttempt, settlement: S
   return { settled, disabled: settled && disable !== null && isDisabled }
 }
 
-/** Disables the endpoint that was judged, if it is still enabled and its url is still that one. */
+/** Disables the endpoint that was judged, if the endpoint is still enabled and still has that url. */
 function disable(state: State, room: Room, { attempt, disable, settled_at }: Settlement): boolean {
   const kept = state.endpoints.get(attempt.endpoint_id)
   if (kept === undefined || kept.room !== room || !kept.row.enabled || kept.row.request.url !== disable?.url)

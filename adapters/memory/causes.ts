@@ -18,7 +18,7 @@ export function memoryCauses(access: Access): Causes {
   }
 }
 
-/** Causes that are there already stay as they are. */
+/** Causes that exist already stay as they are. */
 export function addCauses(state: State, causes: readonly Cause[]): void {
   for (const cause of causes) if (!state.causes.has(keyOf(cause))) state.causes.set(keyOf(cause), { ...cause })
 }

@@ -1,6 +1,6 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
 import { lowRank, maxLow } from '../../src/core/job-rank.ts'
-import { maxFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/fair-share.ts'
 import { ascending, first, idsUpTo } from './sorted.ts'
 import type { Line, QueueState } from './state.ts'
 
@@ -46,7 +46,7 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
 function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   const found: Offer[] = []
   let unserved = 0
-  /** Of the workspaces found that have no slot in use, the one whose turn comes last. */
+  /** Of the workspaces found that have no slot in use, the workspace whose turn comes last. */
   let last: Offer | null = null
   for (const [turn, workspace] of ascending(queue.turns)) {
     if (turn > options.now) break

@@ -34,7 +34,7 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
       access.read((state) => {
         const room: Room | undefined = roomOf(state, workspaceId)
         const listed = (id: string) => {
-          const { row } = keptIn(state).get(id)! // a workspace lists only rows that are there
+          const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
           return isListed(row, query) && isOwnedAs(row, query) ? row : null
         }
         return pageOf(room?.[kind] ?? sorted(), query, listed, copyOf)

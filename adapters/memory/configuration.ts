@@ -65,7 +65,7 @@ function orphansOf(state: State, room: Room, plan: ConfigPlan): ReadonlySet<stri
   const gone = { endpoints: new Set(plan.endpoints.remove), sources: new Set(plan.sources.remove) }
   const plugins = gone.endpoints.size + gone.sources.size > 0 ? room.plugins : sorted()
   const orphans = [...ascending(plugins)].filter(([, id]) => {
-    const { endpoint_id, source_id } = state.plugins.get(id)!.row // a workspace lists only rows that are there
+    const { endpoint_id, source_id } = state.plugins.get(id)!.row // a workspace lists only rows that exist
     return gone.endpoints.has(endpoint_id ?? '') || gone.sources.has(source_id ?? '')
   })
   return new Set(orphans.map(([, id]) => id))
@@ -102,7 +102,7 @@ function keep(state: State, room: Room, kind: Kind, row: Rows[Kind], revision: n
   if (kind === 'sources' && row.enabled) raiseRoutes(state)
 }
 
-/** Removes a row of the workspace with its keys, if it is there. */
+/** Removes a row of the workspace with its keys, if it exists. */
 export function forget(state: State, room: Room, kind: Kind, id: string): void {
   const there = state[kind].get(id)
   if (there === undefined || there.room !== room) return
@@ -120,7 +120,7 @@ function patternsOf(state: State, room: Room, endpointId: string): number {
 
 function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: Row; revision: number }[] {
   return [...ascending(ids)].map(([, id]) => {
-    const { row, revision } = kept.get(id)! // a workspace lists only rows that are there
+    const { row, revision } = kept.get(id)! // a workspace lists only rows that exist
     return { row: sharedCopyOf(row), revision }
   })
 }

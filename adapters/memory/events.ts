@@ -3,7 +3,8 @@ import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { pageOf } from './page.ts'
 import { removeJob } from './queue.ts'
-import { addEvent, evict, isTimed, removeEvent } from './rows.ts'
+import { evict } from './evict.ts'
+import { addEvent, isTimed, removeEvent } from './rows.ts'
 import { type Access, type KeptEvent, type Room, roomOf, type State, uniqueIdKey } from './state.ts'
 import { ascending, descending, noTime, type Position, type Sorted, sorted } from './sorted.ts'
 
@@ -67,7 +68,7 @@ export function memoryEvents(access: Access, keep: number): Events {
       access.read((state) => {
         const room = roomOf(state, workspaceId)
         const listed = (id: string) => {
-          const { event } = state.events.get(id)! // a workspace lists only events that are there
+          const { event } = state.events.get(id)! // a workspace lists only events that exist
           return isListed(event, query) ? event : null
         }
         return pageOf(

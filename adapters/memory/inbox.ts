@@ -2,7 +2,7 @@ import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox
 import type { Access, InboxState, KeptMessage, State } from './state.ts'
 import { add, ascending, first, noTime, remove, sorted } from './sorted.ts'
 
-/** The most buried messages that are kept for a look. */
+/** The most buried messages that are stored, so that a person can look at them. */
 const deadKept = 1000
 
 const encoder = new TextEncoder()

@@ -12,7 +12,7 @@ import { memoryKeyedRequests } from './keyed-requests.ts'
 import { memoryLimiter } from './limiter.ts'
 import { memoryProcesses } from './processes.ts'
 import { memoryQueue } from './queue.ts'
-import { purge } from './rows.ts'
+import { purge } from './purge.ts'
 import { type Access, emptyState, noNews, quiet } from './state.ts'
 import { memoryStatistics } from './statistics.ts'
 import { type Base, isMemoryTransaction, type MemoryTransaction, otherClaim, stagedAccess } from './transaction.ts'
@@ -23,7 +23,11 @@ export interface MemoryOptions {
   readonly keep?: number
 }
 
-/** The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process. */
+/**
+ * The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process.
+ *
+ * @example const posthorn = createPosthorn({ storage: memory({ keep: 1000 }) })
+ */
 export function memory({ keep = 100_000 }: MemoryOptions = {}): Storage &
   Required<Pick<Storage, 'queue' | 'inbox' | 'limiter'>> {
   const changed = listeners<Change>()

@@ -57,60 +57,6 @@ export function closeAttempt(state: State, kept: KeptAttempt, ended: StoredAttem
   noLongerOpen(state, kept)
 }
 
-/** Lets the oldest finished attempts and events without open ones go, beyond `keep` of each. */
-export function evict(state: State, keep: number): void {
-  while (state.finished.size > keep) removeAttempt(state, first(state.finished)![1])
-  while (state.idle.size > keep) removeEvent(state, first(state.idle)![1], Infinity)
-}
-
-/**
- * Removes at most `limit` rows of what was deleted or is older than the bounds, and answers how many. An event goes after
- * its attempts.
- */
-export function purge(
-  state: State,
-  {
-    eventsBefore,
-    attemptsBefore,
-    limit,
-    workspaceId,
-  }: { eventsBefore: number | null; attemptsBefore: number | null; limit: number; workspaceId?: string },
-): number {
-  if (workspaceId !== undefined) return purgeRoom(state, state.rooms.get(workspaceId), eventsBefore, limit)
-  let removed = 0
-  for (let room = state.condemned[0]; room !== undefined && removed < limit; room = state.condemned[0]) {
-    const event = first(room.events)
-    if (event === undefined) state.condemned.shift()
-    else removed += removeEvent(state, event[1], limit - removed)
-  }
-  for (let next = first(state.idle); removed < limit && isBefore(next, eventsBefore); next = first(state.idle)) {
-    removed += removeEvent(state, next[1], limit - removed)
-  }
-  for (
-    let next = first(state.finished);
-    removed < limit && isBefore(next, attemptsBefore);
-    next = first(state.finished)
-  ) {
-    removeAttempt(state, next[1])
-    removed++
-  }
-  return removed
-}
-
-function purgeRoom(state: State, room: Room | undefined, eventsBefore: number | null, limit: number): number {
-  let removed = 0
-  const old = [...ascending(room?.events ?? sorted())].filter(([, id]) => {
-    const { event, open } = state.events.get(id)!
-    return open === 0 && eventsBefore !== null && event.created_at < eventsBefore
-  })
-  for (const [, id] of old) if (removed < limit) removed += removeEvent(state, id, limit - removed)
-  return removed
-}
-
-function isBefore(position: ReturnType<typeof first>, bound: number | null): position is NonNullable<typeof position> {
-  return position !== undefined && bound !== null && position[0] < bound
-}
-
 /** Removes an event with its attempts, as far as the limit goes, and answers how many rows went. */
 export function removeEvent(state: State, id: string, limit: number): number {
   const kept = state.events.get(id)!
@@ -130,7 +76,7 @@ export function removeEvent(state: State, id: string, limit: number): number {
   return removed + 1
 }
 
-function removeAttempt(state: State, id: string): void {
+export function removeAttempt(state: State, id: string): void {
   const kept = state.attempts.get(id)!
   const { of, attempt } = kept
   const { scheduled_at, created_at, status } = attempt
@@ -150,7 +96,7 @@ function noLongerOpen(state: State, { of }: KeptAttempt): void {
   if (--of.open === 0) add(state.idle, [of.event.created_at, of.event.id])
 }
 
-/** Whether an attempt of the same event and endpoint came after this one. */
+/** Whether an attempt of the same event and endpoint came after this attempt. */
 export function isSucceeded(state: State, { of, attempt }: KeptAttempt): boolean {
   for (const [, later] of ascending(of.attempts, [0, attempt.id])) {
     if (state.attempts.get(later)!.attempt.endpoint_id === attempt.endpoint_id) return true

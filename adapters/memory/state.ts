@@ -165,7 +165,7 @@ export interface State {
   readonly holders: Map<string, string>
   readonly events: Map<string, KeptEvent>
   readonly attempts: Map<string, KeptAttempt>
-  /** Open attempts by due time, finished ones and events without open ones by age. */
+  /** Open attempts by due time; finished attempts, and events without open attempts, by age. */
   readonly open: Sorted
   readonly finished: Sorted
   readonly idle: Sorted

@@ -23,7 +23,7 @@ interface Connection {
 export interface Bounds {
   /** A visit of the origin for a workspace, or for the host itself (null), not entered yet. */
   visit(origin: string, workspace: string | null): Visit
-  /** A connection will be dialled. The one that is idle longest is closed where that makes one too many. */
+  /** A connection will be dialled. If that is too many, the connection that is idle longest is closed. */
   opening(): void
   closed(connection?: Connection): void
   idle(connection: Connection): void

@@ -18,6 +18,9 @@ export interface GuardedFetchOptions extends Partial<SendRules>, Pick<GuardedOpt
  * It rejects with a {@link PosthornError}: `forbidden` for a denied address, `too_large` for a body beyond `maxBytes`,
  * `unavailable` when no answer came (the message says why) or not all of it; and with the signal's reason when that aborts.
  * @throws PosthornError `validation` for rules or a proxy that cannot be understood.
+ * @example
+ * const safeFetch = createGuardedFetch({ timeoutMs: 5000 })
+ * const answer = await safeFetch(urlOfAStranger)
  */
 export function createGuardedFetch(
   options: GuardedFetchOptions = {},

@@ -5,7 +5,7 @@ import type { HttpClient, Reply, SendOptions } from '../../src/contracts/http-cl
 import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/request.ts'
 import { denyRules } from '../../src/core/deny-rules.ts'
-import { restOfAnswerMs } from '../../src/core/answer.ts'
+import { restOfAnswerMs } from '../../src/core/rest-of-answer.ts'
 import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
 import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'
@@ -50,7 +50,7 @@ export function guarded(options: GuardedOptions, load: typeof loadUndici = loadU
   const wiring = { tls, lookup: guardedLookup(resolve, judge), bounds }
   const means = { bounds, isLookingUp: resolve.pending }
   const slow: Means = { ...means, connections: httpConnections({ ...wiring, tunnel }) }
-  /** Undefined until it is known whether there is one. */
+  /** Undefined until it is known whether undici can be loaded. */
   let fast: Means | null | undefined = tunnel === null ? undefined : null
   /** Origins that only `node:http` can speak to. */
   const misfits = new LRUCache<string, true>({ max: 1000 })

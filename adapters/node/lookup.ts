@@ -47,7 +47,7 @@ export function resolveNames({ servers }: { readonly servers?: readonly string[]
     try {
       return await bothFamilies(resolver, hostname)
     } catch (cause) {
-      // A server that answers "no" is no reason to doubt the hosts file. One that is silent would be asked again there.
+      // A server that answers "no" is no reason to doubt the hosts file. A silent server would be asked again there.
       if (codeOf(cause) === 'ETIMEOUT') throw cause
       return await system(hostname)
     }

@@ -1,5 +1,5 @@
 import { InTurns } from '../../src/core/in-turns.ts'
-import { mayTake } from '../../src/core/share.ts'
+import { mayTake } from '../../src/core/fair-share.ts'
 
 export interface Waiter {
   /** Null for requests of the host itself, which have no share. */
@@ -7,7 +7,7 @@ export interface Waiter {
   go(): void
 }
 
-/** Lets at most `limit` in at once, shared by workspace (core/share.ts). The workspaces of those who wait take turns. */
+/** Lets at most `limit` in at once, shared by workspace (core/fair-share.ts). The workspaces of those who wait take turns. */
 export interface Semaphore {
   /** Calls `go` at once when there is room, else when its turn comes. */
   acquire(waiter: Waiter): void

@@ -9,7 +9,7 @@ import { childProgram } from './child-program.ts'
 /** The first message of a process: whether its script could be made. */
 type Greeting = { readonly ready: true } | { readonly failed: string }
 
-/** An idle process is let go after this time; the next call then starts another one. */
+/** An idle process is let go after this time; the next call then starts another process. */
 const idleMs = 60_000
 
 const running = new Set<ChildProcess>()

@@ -118,7 +118,7 @@ function connectThrough(
   })
 }
 
-/** What TLS with the proxy goes by. Material that cannot be read is told now, not with every delivery. */
+/** The settings of TLS with the proxy. A certificate or key that cannot be read is refused now, not with every delivery. */
 function secureSettings(url: URL, given: ProxyTls | undefined): tls.ConnectionOptions {
   if (url.protocol !== 'https:') {
     if (given === undefined) return {}

@@ -69,7 +69,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
     async settle(settlements, { enqueue }) {
       const answers = await settle(db, settlements, enqueue)
       const disabled = settlements.filter((_, i) => answers[i]?.disabled)
-      // One that falls due later is looked for by this process, and by whoever polls then.
+      // An attempt that falls due later is found by this process, and by any process that polls then.
       const followed = settlements.some(
         ({ next, settled_at }, i) => answers[i]?.settled && next !== null && next.scheduled_at <= settled_at,
       )
@@ -180,7 +180,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
           ? []
           : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and ${ofEndpoint}`]),
         ...(status === undefined ? [] : [ofStatus]),
-        // An endpoint that does well may have many attempts beside many failed ones of others, and none of both.
+        // An endpoint that does well may have many attempts, others may have many failed attempts, and no attempt is both.
         ...(endpoint_id === undefined || status === undefined ? [] : [sql`${ofStatus} and ${ofEndpoint}`]),
       ]
       for (const side of sides) {
@@ -291,7 +291,7 @@ function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sq
   ])
 }
 
-/** The statement that adds attempts to events that are there. */
+/** The statement that adds attempts to events that exist. */
 function adding(
   db: Database,
   workspaceId: string,

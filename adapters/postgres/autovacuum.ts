@@ -24,7 +24,7 @@ interface Asked {
 /** Rows that go through this process between two looks. */
 const everyRows = 1000
 /** A table of fewer pages is as well read whole. */
-const fewestPages = 24
+const minPages = 24
 
 /**
  * Does at once, in milliseconds, what autovacuum would do when it comes by, once a minute:
@@ -33,7 +33,7 @@ const fewestPages = 24
  *   while a table was small reads it as a whole, however large it has become.
  * - It frees the room of hints that were worked in, since each claim reads that table as a whole.
  *
- * What it answers is to be told how many rows went through. It fails silently: all is as right without it, and slower.
+ * The function that it answers is called with how many rows went through. It fails silently: without it everything is correct, but slower.
  */
 export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
   let unseen = 0
@@ -45,7 +45,7 @@ export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
       where n.nspname = ${schema}::text and c.relname = any(${['hints', ...Object.keys(growing)]}::text[])
         and pg_has_role(c.relowner, 'usage')
         and pg_relation_size(c.oid) / current_setting('block_size')::int
-          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${fewestPages}::int)`)
+          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${minPages}::int)`)
     const names = outgrown.map(({ name }) => name as keyof typeof growing | 'hints') // it was asked for by these
     const grown = names.filter((name) => name !== 'hints').map((name) => sql`${t[name]} (${raw(growing[name])})`)
     if (grown.length > 0) {

@@ -1,13 +1,13 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { fromRank } from '../../src/core/job-rank.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
-import { maxFor } from '../../src/core/share.ts'
-import { alone } from './alone.ts'
-import { asked, type Choice, type Round } from './asked.ts'
+import { maxFor } from '../../src/core/fair-share.ts'
+import { alone } from './claim-alone.ts'
+import { asked, type Choice, type Round } from './claim-round.ts'
 import { number, numberOrNull, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { inTurns } from './in-turns.ts'
-import { hintsRead, moved } from './moved.ts'
+import { inTurns } from './claim-in-turns.ts'
+import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 
@@ -17,7 +17,7 @@ import { type Sql, sql } from '../sql/sql.ts'
 //   Adding jobs writes hints and touches no group: the host's open transaction then holds nothing others wait for.
 // - `ready_at` of a line is never later than that of a group of the workspace, or a hint says it.
 // - A claim works the hints it sees into groups and lines. It moves either forward only if it saw the row's latest version:
-//   otherwise another claim worked in a hint whose job this one does not see.
+//   otherwise another claim worked in a hint whose job this claim does not see.
 // - A lapsed hold is found by its lease, and its group is then a candidate like a group with a due job.
 // - Groups are written before lines, both in the order of their keys, so that no two claims lock each other out.
 //
@@ -32,7 +32,7 @@ const maxRounds = 3
  */
 const answerMs = 5_000
 const giveBackEveryMs = 500
-/** After so many claims that met one and the same workspace, the next one expects that workspace alone. */
+/** After so many claims that met only the same workspace, the next claim expects that workspace alone. */
 const sameBefore = 4
 
 /** Takes due jobs: see `Queue.claim`. */

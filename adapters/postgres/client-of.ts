@@ -17,7 +17,7 @@ export function checkHandle(handle: unknown): void {
   )
 }
 
-/** The client behind a handle, told by what it can do. */
+/** The client behind a handle, recognized by the functions that the handle has. */
 export function clientOf(handle: PostgresHandle): PostgresClient {
   if ('unsafe' in handle) return postgresJs(handle)
   if ('totalCount' in handle) return pgPool(handle)

@@ -16,13 +16,13 @@ export interface QueryOptions {
 }
 
 /**
- * All that is asked of a driver. A wrapper for one that is not known here takes a few lines; `$1` marks parameters, and
+ * All that is asked of a driver. A wrapper for another driver takes a few lines; `$1` marks parameters, and
  * an array stands for a `text[]`. A wrapper should also end a statement on the server when its time is over.
  */
 export interface PostgresClient {
   query(text: string, values: Value[], options?: QueryOptions): Promise<{ rows: Row[] }>
   /**
-   * Hears notifications on a connection of its own. A lost one is told to `lost` at once, if that can be seen, and made
+   * Hears notifications on a connection of its own. `lost` is called at once when a loss can be seen; the connection is made
    * again; then `regained` is called. Answers how to stop. A connection that went silent unseen is stopped, and `listen` is
    * called once more.
    */

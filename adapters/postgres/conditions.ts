@@ -1,4 +1,4 @@
-import type { Round } from './asked.ts'
+import type { Round } from './claim-round.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /**
@@ -9,7 +9,7 @@ export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'):
   return sql`(select ${value}::${raw(type)})`
 }
 
-/** Whether a group may give something. Those that may not are often many: they are told apart by hashing. */
+/** Whether a group may give something. Groups that may not are often many: they are looked up in a hash table. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
 }

@@ -4,7 +4,7 @@ import { raw, type Sql, sql } from '../sql/sql.ts'
 
 // A host's open transaction that stored an event with a `unique_id`, or with an id of its publisher's choice, holds that key
 // until its end: PostgreSQL lets everybody wait who stores the same. So such a transaction also holds a lock that others can
-// try without waiting, and whoever finds the lock taken is told so.
+// try without waiting, and whoever finds the lock taken gets that answer.
 
 /** The most keys that a transaction locks: the server has room for some thousand locks, of all transactions together. */
 const maxLocks = raw('16')

@@ -22,7 +22,7 @@ export interface Database {
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Runs one statement whose text differs from call to call. */
   ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
-  /** Is told how many rows went through the hot path, so that upkeep comes in time. */
+  /** Called with how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
 }
 
@@ -100,7 +100,7 @@ export function database(
 
 /**
  * Inside a transaction of the host nothing can follow an error but a rollback, so nothing is sent again. What follows all
- * the same is refused with 25P02, which says only that an earlier statement failed: the error of that one is thrown instead.
+ * the same is refused with 25P02, which says only that an earlier statement failed: the error of that statement is thrown instead.
  */
 function firstError<Args extends unknown[], Answer>(send: (...args: Args) => Promise<Answer>) {
   let first: unknown = null

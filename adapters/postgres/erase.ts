@@ -1,6 +1,6 @@
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { pastRaces } from './races.ts'
+import { pastRaces } from './ask-again.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 
 /** Removes events with their attempts, and answers how many went. */

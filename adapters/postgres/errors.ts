@@ -22,7 +22,7 @@ const connection = new Set([
 const connectionText =
   /Connection terminated|Connection ended|Client has encountered a connection error|Client was closed|not queryable|timeout exceeded when trying to connect|Query read timeout|Cannot use a pool after calling end/
 
-/** Of the server: connection exceptions, out of resources, shut down or canceled, I/O; a standby; a schema that is not there. */
+/** Of the server: connection exceptions, out of resources, shut down or canceled, I/O; a standby; a schema that does not exist. */
 const unavailableState = /^(08|53|57|58)|^(25006|42P01|42703|42883|3F000|3D000|28000|28P01)$/
 
 const missingSchema = new Set(['42P01', '42703', '42883', '3F000'])

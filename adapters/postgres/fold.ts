@@ -47,7 +47,7 @@ async function knownTypes({ run, t }: Database, places: readonly string[]): Prom
   return known
 }
 
-/** Sums are added where the workspace is still there. Rows are in order, so that two folds never wait for each other. */
+/** Sums are added where the workspace still exists. Rows are in order, so that two folds never wait for each other. */
 function adding({ t }: Database, ids: readonly string[], folded: ReturnType<typeof fold>): Sql {
   const { minutes, hours, streaks, causes } = folded
   const there = sql`join ${t.workspaces} w on w.key = g.place where (select ok from whole)`

@@ -5,14 +5,14 @@ import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { storable } from '../sql/rows.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-import type { Ear } from './ear.ts'
+import type { Listener } from './listener.ts'
 import type { Notify } from './notify.ts'
 
 /** No index finds messages by their holder, so these are looked for seldom. */
 const giveBackEveryMs = 5_000
 
 /** The inbox in a schema. A held message keeps its place in the order, so a take passes over those that are held. */
-export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): Inbox {
+export function postgresInbox(db: Database, notify: Notify, listener: Listener | null): Inbox {
   const { run, t } = db
   const mine = (taken: readonly Taken[]): Sql => sql`
     select m.* from ${t.messages} m
@@ -145,7 +145,7 @@ export function postgresInbox(db: Database, notify: Notify, ear: Ear | null): In
       return number(row!['size']) // an aggregate is one row
     },
 
-    ...(ear && { onPut: (wake) => ear.on((news) => news === 'messages' && wake()) }),
+    ...(listener && { onPut: (wake) => listener.on((news) => news === 'messages' && wake()) }),
   }
 }
 

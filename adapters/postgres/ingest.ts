@@ -97,7 +97,7 @@ async function round(
     const isHeld = isLockTimeout(cause)
     if (db.bound || !(isHeld || isRefusal(cause))) throw cause
     if (entries.length === 1) return [[entries[0]!, isHeld ? { kind: 'held' } : { kind: 'rejected', cause }]]
-    // The engine refuses the batch for one of its entries: halve it until that one stands alone.
+    // The engine refuses the batch for one of its entries: halve it until that entry stands alone.
     const half = entries.length >> 1
     return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
   }

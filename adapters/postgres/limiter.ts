@@ -5,7 +5,7 @@ import type { Database } from './database.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 
 /** Longer periods count as this in `applyRateLimit`. */
-const longestPeriodSeconds = 1_000_000_000
+const maxPeriodSeconds = 1_000_000_000
 
 /**
  * Limits in a schema, one row a key. The statement restates how `applyRateLimit` grants, in the same doubles; what is left
@@ -37,7 +37,7 @@ export function postgresLimiter({ run, t }: Database): Limiter {
     const given = wants.map(({ key, limit, want }) => ({
       key,
       quota: limit.quota,
-      period: Math.min(limit.period, longestPeriodSeconds) * 1_000_000,
+      period: Math.min(limit.period, maxPeriodSeconds) * 1_000_000,
       want,
       start: now * 1000,
     }))

@@ -21,7 +21,7 @@ export function lockKeysOf(plan: ConfigPlan): string[] {
   ]
 }
 
-/** A query of one row that locks keys in an order that is the same for all; `after` is what must be there first. */
+/** A query of one row that locks keys in an order that is the same for all; `after` is what must exist first. */
 export function lockQuery({ schema }: Database, what: What, keys: readonly string[], after?: Sql): Sql {
   const one = sql`pg_advisory_xact_lock(hashtext(${`posthorn.${schema}.${what}`}::text), s.slot)`
   return sql`

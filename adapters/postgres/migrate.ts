@@ -4,7 +4,7 @@ import { clientOf } from './client-of.ts'
 import type { PostgresHandle } from './clients.ts'
 import { database, type Database } from './database.ts'
 import { codeOf } from './errors.ts'
-import { type Holder, inTheWay } from './in-the-way.ts'
+import { type Holder, inTheWay } from './lock-holders.ts'
 import { migrationText, newer, wrongEncoding } from './migration-text.ts'
 import { migrations } from './migrations.ts'
 import { raw } from '../sql/sql.ts'
@@ -34,7 +34,7 @@ const workMs = 3_600_000
 /**
  * Creates the schema and its tables, or brings them up to date, and makes the workspace `default`. Each step is one
  * statement: all of it or nothing. Any number of processes may call it at once; the first does the work and the others
- * wait for it. Indexes of tables that are there come before their step, each by itself: they are built while others write, and
+ * wait for it. Indexes of tables that exist come before their step, each by itself: they are built while others write, and
  * one that was broken off is built anew by the next call.
  *
  * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
@@ -46,6 +46,7 @@ const workMs = 3_600_000
  *
  * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, when the database
  * has another encoding than UTF8, and when a lock was not to be had: then it says whose lock is in the way.
+ * @example await migrate(pool, { schema: 'webhooks' })
  */
 export async function migrate(
   handle: PostgresHandle,
@@ -58,7 +59,7 @@ export async function migrate(
   for (;;) {
     const { latest } = await versionsOf(db)
     if (latest >= schemaVersion) return
-    // Nobody uses a schema that is not there yet.
+    // Nobody uses a schema that does not exist yet.
     const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
       if (latest > 0) await buildIndexes(db, steps[0]!) // the step that is due
@@ -90,6 +91,8 @@ function longestOf(holders: readonly Holder[], seen: Map<string, number>): Holde
 /**
  * What `migrate` runs, as text, for those who keep migrations elsewhere (Flyway, Prisma, Drizzle): one statement that
  * may be run again at any time. It fails with 55P03 when a table is in use for five seconds.
+ *
+ * @example writeFileSync('migrations/42-posthorn.sql', migrationSql())
  */
 export function migrationSql({ schema = 'posthorn' }: { schema?: string } = {}): string {
   checkSchema(schema)

@@ -8,7 +8,7 @@ export const wrongEncoding = 'PH003'
 
 /**
  * Steps as one statement. Those that were made are left out. A step waits for its locks for half a second, lets others
- * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile. Indexes that are there
+ * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile. Indexes that exist
  * already are left as they are.
  */
 export function migrationText({

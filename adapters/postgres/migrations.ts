@@ -11,7 +11,7 @@ import { deliveryIndexes } from './migrations/10-delivery-indexes.ts'
 import { keyedRequests } from './migrations/11-keyed-requests.ts'
 import type { Migration } from './migrations/migration.ts'
 
-/** In order. One that was released is never edited: what is to change comes as another one. */
+/** In order. A released migration is never edited: a change comes as another migration. */
 export const migrations: readonly Migration[] = [
   tables,
   probes,

@@ -13,7 +13,7 @@ interface Origin {
   readonly origin: string
 }
 
-/** Announces news to all processes on the schema, this one included. Inside a transaction of the host it is to be awaited. */
+/** Announces news to all processes on the schema, this process included. Inside a transaction of the host it is to be awaited. */
 export type Notify = (...news: readonly News[]) => Promise<void>
 
 /** The channel on which the processes of a schema talk. */

@@ -16,7 +16,7 @@ export function newAttempts<Attempt extends NewAttempt>(attempts: readonly Attem
 
 /**
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
- * jobs; those whose id is there already are left out. `made` answers the ids of those that are not. `byHand`: the query also
+ * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
  * tells which are the first of their event and endpoint. `low`: the ids of those whose jobs are of low priority.
  */
 export function openAttempts(

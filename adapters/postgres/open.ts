@@ -38,9 +38,11 @@ type OwnPool = PgPool & {
  * A storage on PostgreSQL with a pool of its own, for hosts that have none. The package `pg` must be installed. The pool
  * gives up an attempt to connect after 5 s and keeps its lines alive; the server ends statements after 30 s, and those of
  * a process that is gone after 10 s (PostgreSQL 14). Nothing is opened before it is used; `stop()` closes the pool, and
- * what is asked afterwards opens another one.
+ * what is asked afterwards opens another connection.
  *
  * Behind a pooler pass `prepare: false`: then no setting of a session is made.
+ *
+ * @example const posthorn = createPosthorn({ storage: openPostgres(process.env.DATABASE_URL, { max: 10 }) })
  */
 export function openPostgres(
   url: string,
@@ -99,7 +101,7 @@ async function poolOf(settings: {
     keepAliveInitialDelayMillis: keepAliveMs,
     ...(limited && { statement_timeout: statementMs, onConnect: watchTheLine }),
   })
-  // A lost connection is told by the statement that wants it, be the connection in the pool or with the host.
+  // The statement that wants a lost connection reports the loss, whether the pool or the host had the connection.
   pool.on('error', () => {})
   pool.on('connect', (client) => client.on('error', () => {}))
   return pool

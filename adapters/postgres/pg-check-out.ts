@@ -20,14 +20,14 @@ interface Internals {
 /** When clients were first seen connecting. */
 const since = new WeakMap<Connecting, number>()
 
-/** A client of the pool, and how it goes back. One that is not good is closed. */
+/** A client of the pool, and how it goes back. A broken client is closed. */
 export interface CheckedOut {
   readonly client: PgListener
   giveBack(isGood: boolean): void
 }
 
 /**
- * A client of the pool, within `timeoutMs`. One that comes later goes back at once.
+ * A client of the pool, within `timeoutMs`. A client that comes later goes back at once.
  *
  * A pool without `connectionTimeoutMillis` waits for ever for a server that accepts a connection and never answers, and
  * such attempts take all its places: so they are ended here.
@@ -67,8 +67,8 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<CheckedOut> {
 function connected(pool: PgPool): Promise<CheckedOut> {
   return new Promise((resolve, reject) => {
     pool.connect((cause, client) => {
-      if (client === undefined) return reject(cause!) // one of the two is there
-      const onError = (): void => {} // the statement that runs is told of it, and so is the next
+      if (client === undefined) return reject(cause!) // one of the two exists
+      const onError = (): void => {} // the statement that runs fails with the error, and so does the next
       client.on('error', onError)
       resolve({
         client,

@@ -26,7 +26,7 @@ export function pgClient(client: PgClient): PostgresClient {
 
 /**
  * A pool of `pg`. A statement that is given up is canceled on the server, and its connection goes back to the pool when
- * the server has said that the statement ended. A connection on which nothing is heard is closed.
+ * the server has said that the statement ended. A connection on which no answer comes is closed.
  */
 export function pgPool(pool: PgPool): PostgresClient {
   const max = (pool as { options?: { max?: number } }).options?.max ?? Infinity

@@ -116,7 +116,7 @@ function named({ put, remove }: { put: readonly { id: string }[]; remove: readon
   return [...put.map(({ id }) => id), ...remove]
 }
 
-/** The parts of a key that are there. */
+/** The parts of a key that exist. */
 function keyOf(parts: unknown): Key {
   const all = parts as Readonly<Record<string, string | null>> // of texts, by the statement
   return Object.fromEntries(Object.entries(all).flatMap(([name, value]) => (value === null ? [] : [[name, value]])))

@@ -5,7 +5,7 @@ interface Connection {
   terminate?(): void
 }
 
-/** A statement of postgres.js. `active`: it is the one that its connection works on. */
+/** A statement of postgres.js. `active`: the connection works on this statement. */
 export type Pending = PromiseLike<unknown[]> & { readonly active?: boolean; cancel?(): unknown }
 
 /** Where a statement was sent. */
@@ -20,7 +20,7 @@ type Send = (
   values: readonly (string | number | null)[],
   options: {
     readonly prepare: boolean
-    /** Whether the connection may get further statements before this one is answered. */
+    /** Whether the connection may get further statements before this statement is answered. */
     readonly takesMore: boolean
     /** Is called once. */
     sent?(): void

@@ -21,7 +21,7 @@ interface Asked {
 }
 
 /**
- * postgres.js. A statement that is given up is canceled on the server. A connection on which nothing is heard then is
+ * postgres.js. A statement that is given up is canceled on the server. A connection on which no answer comes then is
  * closed: postgres.js would send further statements on it.
  */
 export function postgresJs(instance: PostgresJs): PostgresClient {
@@ -111,7 +111,7 @@ const beginsWithinMs = 100
 async function prove(instance: PostgresJs, known: Connections, withinMs: number): Promise<void> {
   const { pending, sending } = known.send(instance, 'select 1', [], { prepare: false, takesMore: false })
   if (await settled(pending, beginsWithinMs)) return
-  // Where no connection was idle, it waits for a new one, or behind a statement of the host.
+  // Where no connection was idle, the statement waits for a new connection, or behind a statement of the host.
   const wasIdle = pending.active === true
   if (!(await settled(pending, withinMs - beginsWithinMs)) && wasIdle) sending.connection()?.terminate?.()
 }

@@ -1,8 +1,8 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { servedForMs } from './asked.ts'
-import { pastRaces } from './races.ts'
+import { servedForMs } from './claim-round.ts'
+import { pastRaces } from './ask-again.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
@@ -35,7 +35,7 @@ export async function purge(
     select count(*) as removed from gone`
   /**
    * Whoever adds an attempt to an event by hand holds it locked meanwhile, and leaves a row that this statement must have
-   * seen. Other attempts follow one that is there.
+   * seen. Other attempts follow one that exists.
    */
   const events = (ids: Sql) => sql`
     with doomed as materialized (

@@ -3,10 +3,10 @@ import { rankOf } from '../../src/core/job-rank.ts'
 import { claimer } from './claim.ts'
 import { json, number, numberOrNull } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { repairer } from './lines.ts'
+import { repairer } from './repair-lines.ts'
 import { lockedHolds, release } from './release.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
-import type { Ear } from './ear.ts'
+import type { Listener } from './listener.ts'
 import type { Notify } from './notify.ts'
 import { dueAt } from './waiting.ts'
 
@@ -15,7 +15,7 @@ const maxCounted = raw('10000')
 const due = (job: string) => dueAt(raw(`${job}.due_at`))
 
 /** The queue in a schema. */
-export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Queue {
+export function postgresQueue(db: Database, notify: Notify, listener: Listener | null): Queue {
   const { run, t } = db
   const repaired = repairer(db)
   const claim = claimer(db)
@@ -132,9 +132,9 @@ export function postgresQueue(db: Database, notify: Notify, ear: Ear | null): Qu
       return numberOrNull(row!['next_at']) // an aggregate is one row
     },
 
-    ...(ear && {
-      onAdded: (wake) => ear.on((news, where) => news === 'jobs' && wake(where)),
-      listening: () => ear.isWell(),
+    ...(listener && {
+      onAdded: (wake) => listener.on((news, where) => news === 'jobs' && wake(where)),
+      listening: () => listener.isWell(),
     }),
   }
 }

@@ -8,7 +8,7 @@ import type { Judged } from './write-plan.ts'
 /**
  * Judges the replacement of one row inside the statement that writes the row, which saves a read. The judgement has a row
  * only where nothing can stand against the write: the row was last written at revision `from`, its unique keys are free or
- * its own, its owner is there, and the bound on patterns holds. Why anything else is refused is told by `core/configuration-rules.ts`.
+ * its own, its owner exists, and the bound on patterns holds. `core/configuration-rules.ts` says why anything else is refused.
  */
 export function judgedInside(
   { t }: Database,

@@ -10,7 +10,7 @@ import { nothing, type Sql, sql } from '../sql/sql.ts'
 
 /**
  * Closes attempts, each once, with all that follows, in one statement. Where the engine refuses a batch it is halved until
- * the settlement at fault stands alone; that one is written without what was captured, since an outcome is never lost. If
+ * the settlement at fault stands alone; that settlement is written without what was captured, since an outcome is never lost. If
  * the engine refuses that too, nothing of it is written.
  */
 export async function settle(
@@ -157,7 +157,7 @@ async function settledBefore({ run, t }: Database, settlements: readonly Settlem
   return answersOf(rows)
 }
 
-/** Parts of the `with` that disable the endpoints whose url is still the one that was judged, and say by which attempt. */
+/** Parts of the `with` that disable the endpoints that still have the url that was judged, and say by which attempt. */
 function disabling({ t }: Database): Sql {
   return sql`,
     judged as (

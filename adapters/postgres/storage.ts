@@ -22,7 +22,7 @@ import { sideBySide } from './side-by-side.ts'
 import { sql } from '../sql/sql.ts'
 import { postgresStatistics } from './statistics.ts'
 import { checkSchema } from './tables.ts'
-import { type Ear, earOf } from './ear.ts'
+import { type Listener, listenerOf } from './listener.ts'
 import { notifier, type Notify, boundNotifier, type News, notifyAtCommit } from './notify.ts'
 import { verify } from './verify.ts'
 import { postgresWorkspaces } from './workspaces.ts'
@@ -33,7 +33,7 @@ export interface PostgresOptions {
   /** Prepare the statements of the hot path. Set it to false behind a pooler such as PgBouncer. Default true. */
   readonly prepare?: boolean
   /**
-   * How notifications are heard, which saves polls: the client's own way where it has one, another one, or none.
+   * How notifications are received, which saves polls: by the client itself where it can, by another client, or not at all.
    * A `pg` Pool gives one of its connections to it. Default: the client's own, none where `prepare` is false, since
    * poolers do not pass notifications on.
    */
@@ -46,6 +46,11 @@ export interface PostgresOptions {
  * what it listens on. Run `migrate` first.
  *
  * `using(tx)` takes what the driver calls its client or transaction, or any `{ query(text, values) }` around it.
+ *
+ * @example
+ * const pool = new pg.Pool({ connectionString })
+ * await migrate(pool)
+ * const posthorn = createPosthorn({ storage: postgres(pool) })
  */
 export function postgres(
   handle: PostgresHandle,
@@ -61,11 +66,11 @@ export function postgres(
   )
   let id: string | undefined
   const origin = (): string => (id ??= crypto.randomUUID()) // not before it is asked: the edge has no randomness while it loads
-  const ear = earOf(db, origin)
+  const listener = listenerOf(db, origin)
   return {
-    ...storageIn(db, notifier(db, origin), ear),
-    ...(ear && {
-      onChanged: (listener: (change: Change) => void) => ear.on((news) => isChange(news) && listener(news)),
+    ...storageIn(db, notifier(db, origin), listener),
+    ...(listener && {
+      onChanged: (changed: (change: Change) => void) => listener.on((news) => isChange(news) && changed(news)),
     }),
     using(tx, { wake = true } = {}) {
       if (isHandle(tx) && !isPool(tx)) return bound(tx, schema, wake)
@@ -77,11 +82,11 @@ export function postgres(
       )
     },
     advice: () => adviceOn(handle),
-    close: async () => ear?.close(),
+    close: async () => listener?.close(),
   }
 }
 
-function storageIn(db: Database, notify: Notify, ear: Ear | null) {
+function storageIn(db: Database, notify: Notify, listener: Listener | null) {
   const { run, t } = db
   const ping = probe(db)
   const changeRow = sideBySide(db, notify)
@@ -97,8 +102,8 @@ function storageIn(db: Database, notify: Notify, ear: Ear | null) {
     causes: postgresCauses(db),
     processes: postgresProcesses(db),
     keyedRequests: postgresKeyedRequests(db),
-    queue: { ...postgresQueue(db, notify, ear), ping },
-    inbox: postgresInbox(db, notify, ear),
+    queue: { ...postgresQueue(db, notify, listener), ping },
+    inbox: postgresInbox(db, notify, listener),
     limiter: postgresLimiter(db),
     ping,
     ...postgresConfiguration(db, notify),

@@ -43,7 +43,7 @@ const names = [
 export type Tables = Readonly<Record<(typeof names)[number], Sql>>
 
 export function tables(schema: string): Tables {
-  return Object.fromEntries(names.map((name) => [name, raw(`"${schema}".${name}`)])) as Tables // all names are there
+  return Object.fromEntries(names.map((name) => [name, raw(`"${schema}".${name}`)])) as Tables // all names exist
 }
 
 /** A schema name that needs no quoting and no escaping anywhere. */

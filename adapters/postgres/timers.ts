@@ -18,7 +18,7 @@ export function settled(promise: PromiseLike<unknown>, ms: number): Promise<bool
   })
 }
 
-/** Whether a promise is fulfilled within `ms`. What it is rejected with is not told. */
+/** Whether a promise is fulfilled within `ms`. The error of a rejection is lost. */
 export async function quietly(promise: PromiseLike<unknown>, ms: number): Promise<boolean> {
   let isFulfilled = false
   await settled(

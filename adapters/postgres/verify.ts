@@ -8,7 +8,7 @@ import { raw, sql } from '../sql/sql.ts'
 /** The version that this package writes and reads. */
 export const schemaVersion = migrations.at(-1)!.version
 
-/** The versions of a schema: of the latest step, and of the latest one that older packages cannot work beside. */
+/** The versions of a schema: of the latest step, and of the latest step that older packages cannot work beside. */
 export async function versionsOf({ ask, schema, t }: Database): Promise<{ latest: number; breaking: number }> {
   const [there] = await ask(sql`
     select to_regclass(${`"${schema}".migrations`}::text) is not null as migrated,

@@ -1,6 +1,6 @@
 import { lowRank, maxLow } from '../../src/core/job-rank.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
-import type { Round } from './asked.ts'
+import type { Round } from './claim-round.ts'
 import { unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 

@@ -16,7 +16,7 @@ const refusals: Readonly<Record<string, string>> = {
   NOPERM: 'The Redis user lacks a permission',
 }
 
-/** What the host is told of an error of its client: `unavailable` where Redis is away or cannot serve, else the error itself. */
+/** What the host gets for an error of the client: `unavailable` where Redis is away or cannot serve, else the error itself. */
 export function translated(error: unknown): unknown {
   if (error instanceof PosthornError) return error
   const unable = inability(messageOf(error))

@@ -37,7 +37,7 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: workspace, whether to enqueue, whether only firsts; then event, and id, endpoint, due, created, planned, "astray" or '' of each attempt. Answers 1 for each that is there now. */
+/** ARGV: workspace, whether to enqueue, whether only firsts; then event, and id, endpoint, due, created, planned, "astray" or '' of each attempt. Answers 1 for each that exists now. */
 const add = script(
   `${attemptFunctions}
 local room, touched, reply = roomOf(ARGV[1]), {}, {}
@@ -65,7 +65,7 @@ return { attempt[2], attempt[3], attempt[4] or '', type or '', attempt[5] or '' 
 )
 
 /**
- * A position that is there no more is put back for a moment, to learn its rank.
+ * A position that exists no more is put back for a moment, to learn its rank.
  *
  * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time, endpoint and workspace
  * of each, the workspace '' where it was deleted.

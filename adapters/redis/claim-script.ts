@@ -1,4 +1,4 @@
-import { shareFactor } from '../../src/core/share.ts'
+import { shareFactor } from '../../src/core/fair-share.ts'
 import { queueFunctions } from './queue-script.ts'
 
 /** A claim that arrives twice, since its first answer did not come, answers the jobs that it took the first time. */

@@ -1,6 +1,6 @@
 import { translated, wasLost } from './answers.ts'
 import { within } from './deadline.ts'
-import { linesOf } from './lines.ts'
+import { linesOf } from './silent-connection.ts'
 import type { RedisClient } from './redis-client.ts'
 
 /** The host's client, asked the same way whatever its make. A connection that stops answering is replaced meanwhile. */

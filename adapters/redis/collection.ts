@@ -1,6 +1,7 @@
 import type { Collection, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
-import { endpointRow, goneEndpoint } from '../../src/core/endpoint-row.ts'
+import { endpointRow } from '../../src/core/endpoint-row.ts'
+import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
@@ -85,7 +86,7 @@ export function redisCollection<K extends Kind>(
   }
 }
 
-/** A configuration row. What storage disabled since the row was written is told by a field of its own. */
+/** A configuration row. Whether storage disabled the endpoint since then stands in another field. */
 export function rowOf<K extends Kind>(kind: K, [revision, json, disabledAt]: readonly string[]): Stored<Rows[K]> {
   const document = JSON.parse(json!) as Rows[K] // written by a plan
   const stored = (row: Endpoint | Rows[K]) => ({ row: row as Rows[K], revision: Number(revision) }) // of the kind

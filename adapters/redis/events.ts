@@ -2,7 +2,7 @@ import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/co
 import type { PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
-import { aloneFunctions, refusal } from './alone.ts'
+import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
@@ -16,13 +16,13 @@ import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 /** The most text that one run of a script is given, in UTF-16 units. */
 const textPerScript = 4 * 1024 * 1024
 
-/** An event without its data, of which it knows the size. */
+/** An event without `data`, with the size of `data`. */
 type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
  * created_at, trace or '', token or '', "astray" or '' and the number of attempts, and of each of these id, endpoint, due, created, planned, "astray" or ''.
- * Answers of each entry its kind, then row and data of the event that was there; of a rejected one why.
+ * Answers of each entry its kind, then row and data of the event that existed; of a rejected one why.
  */
 const ingest = script(
   `${aloneFunctions}${attemptFunctions}

@@ -13,7 +13,7 @@ interface ConfigurationRow {
   readonly enabled?: boolean
 }
 
-/** Whether a row of configuration, or a workspace, is one that the query asks for. */
+/** Whether the query asks for a row of configuration, or for a workspace. */
 export function isRowListed(row: ConfigurationRow | Plugin, query: ListQuery & PluginQuery): boolean {
   return (
     (query.name === undefined || row.name === query.name) &&

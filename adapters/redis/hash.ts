@@ -1,6 +1,6 @@
 import type { Connection } from './client.ts'
 
-/** All fields of a hash, a bounded part at a time. One that was read twice counts once. */
+/** All fields of a hash, a bounded part at a time. A field that was read twice counts once. */
 export async function fieldsOf(connection: Connection, key: string): Promise<ReadonlyMap<string, string>> {
   const fields = new Map<string, string>()
   let cursor = '0'

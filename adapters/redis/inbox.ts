@@ -1,11 +1,11 @@
 import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
-import { aloneFunctions, refusal } from './alone.ts'
+import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { announcer } from './announce.ts'
 import type { Connection } from './client.ts'
-import { takeOver } from './inbox-before.ts'
+import { takeOver } from './inbox-of-version-before.ts'
 import { putChannel } from './keys.ts'
-import type { Ear } from './listen.ts'
+import type { Listener } from './listener.ts'
 import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
@@ -235,7 +235,7 @@ return { tostring(redis.call('HLEN', inbox .. 'kept') + redis.call('XLEN', inbox
   { again: true },
 )
 
-export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox {
+export function redisInbox(connection: Connection, tag: string, listener: Listener): Inbox {
   const { announce } = announcer(connection, putChannel(tag))
   const holds = (taken: readonly Taken[]) => taken.flatMap(({ id, token }) => [id, token])
   /** The workspace that the last take ended with. */
@@ -289,6 +289,6 @@ export function redisInbox(connection: Connection, tag: string, ear: Ear): Inbox
       const [count] = await run(connection, size, tag, [])
       return Number(count)
     },
-    ...(ear.able && { onPut: (wake: () => void) => ear.listen(putChannel(tag), () => wake()) }),
+    ...(listener.able && { onPut: (wake: () => void) => listener.listen(putChannel(tag), () => wake()) }),
   }
 }

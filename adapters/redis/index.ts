@@ -14,7 +14,7 @@ import { redisInbox } from './inbox.ts'
 import { addedChannel, changedChannel, tagOf } from './keys.ts'
 import { redisKeyedRequests } from './keyed-requests.ts'
 import { redisLimiter } from './limiter.ts'
-import { ear as earOf } from './listen.ts'
+import { listenerOf } from './listener.ts'
 import { clientFor } from './open.ts'
 import { redisProcesses } from './processes.ts'
 import { redisPurge } from './purge.ts'
@@ -39,6 +39,9 @@ export interface RedisOptions {
  * is stood in for by another duplicate, until it answers again.
  *
  * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
+ * @example
+ * const client = await createClient({ url }).connect()
+ * const posthorn = createPosthorn({ storage: redis(client) })
  */
 export function redis(
   client: RedisClient,
@@ -48,7 +51,7 @@ export function redis(
   const tag = tagOf(namespace)
   const connection = connect(client)
   const added = announcer(connection, addedChannel(tag))
-  const ear = earOf(connection, `${tag}:proof:${added.origin}`)
+  const listener = listenerOf(connection, `${tag}:proof:${added.origin}`)
   // A write: without memory and on a replica PING is answered too.
   const ping = async (): Promise<void> => {
     await connection.send('SET', [`${tag}:probe`, '1'], true)
@@ -56,15 +59,15 @@ export function redis(
 
   const part = {
     advice: () => (connection.advice === null ? [] : [connection.advice]),
-    listening: ear.listening,
+    listening: listener.listening,
     stopped: async () => connection.close(),
   } satisfies EnginePart
 
   return {
     ...part,
     name: 'redis',
-    queue: { ...redisQueue(connection, tag, ear, added), ...part, ping },
-    inbox: { ...redisInbox(connection, tag, ear), ...part },
+    queue: { ...redisQueue(connection, tag, listener, added), ...part, ping },
+    inbox: { ...redisInbox(connection, tag, listener), ...part },
     limiter: { ...redisLimiter(connection, tag), ...part },
     workspaces: redisWorkspaces(connection, tag),
     endpoints: redisCollection('endpoints', connection, tag),
@@ -79,9 +82,9 @@ export function redis(
     ...redisConfiguration(connection, tag),
     purge: redisPurge(connection, tag),
     turn: periodicTurn(connection, tag),
-    ...(ear.able && {
-      onChanged: (listener: (change: Change) => void) =>
-        ear.listen(changedChannel(tag), (message) => listener(changeOf(message))),
+    ...(listener.able && {
+      onChanged: (changed: (change: Change) => void) =>
+        listener.listen(changedChannel(tag), (message) => changed(changeOf(message))),
     }),
     async time() {
       const [seconds, micros] = (await connection.send('TIME', [], true)) as [string, string] // as documented
@@ -89,11 +92,11 @@ export function redis(
     },
     ping,
     stats: async () => ({
-      total: connection.connections() + ear.connections(),
+      total: connection.connections() + listener.connections(),
       active: connection.pending() > 0 ? 1 : 0,
     }),
     async close() {
-      ear.close()
+      listener.close()
       connection.close()
     },
   }
@@ -117,6 +120,7 @@ function checkClient(client: unknown): void {
  *
  * @param url `redis://` or `rediss://`, with user, password and database where they are needed.
  * @throws PosthornError `validation` for another url; `internal` that names what to install where no client is installed.
+ * @example const posthorn = createPosthorn({ storage: await openRedis('redis://localhost:6379') })
  */
 export async function openRedis(url: string, options: RedisOptions = {}): Promise<ReturnType<typeof redis>> {
   const { client, close } = await clientFor(url)

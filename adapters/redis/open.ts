@@ -57,7 +57,7 @@ const wait = (tries: number): number => Math.min(50 * 2 ** tries, maxWaitMs)
 function nodeRedis({ createClient }: NodeRedis, url: string): CallingSubscriber {
   const line = createClient({ url, socket: { connectTimeout, reconnectStrategy: wait } })
   let tell = (_channel: string, _message: string): void => {}
-  line.on('error', () => {}) // whoever waits for an answer is told; the client connects again
+  line.on('error', () => {}) // whoever waits for an answer gets the error; the client connects again
   line.connect().catch(() => {})
   return {
     call: (command, ...args) => line.sendCommand([command, ...args]),

@@ -9,7 +9,7 @@ import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
  * ARGV: zset of ids, "up" or "down", an id to begin strictly beyond or '', how many, how many to skip, what the keys of
  * the rows begin with, how many conditions, and field, test and bound of each, then the fields. Answers how many ids it
  * came upon, the last of them, how many of their rows meet the conditions, and id and fields of each of these, '' for a
- * field that is not there; with no fields nothing of them.
+ * field that does not exist; with no fields nothing of them.
  */
 const read = script(
   `${eventFunctions}

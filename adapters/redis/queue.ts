@@ -4,7 +4,7 @@ import type { Announcer } from './announce.ts'
 import { claimer } from './claim.ts'
 import type { Connection } from './client.ts'
 import { addedChannel } from './keys.ts'
-import type { Ear } from './listen.ts'
+import type { Listener } from './listener.ts'
 import { queueFunctions } from './queue-script.ts'
 import { chunks, run, script } from './scripts.ts'
 
@@ -136,7 +136,7 @@ return nearest and { string.format('%.0f', nearest) } or {}`,
 /** Due jobs of a group that are counted at most. */
 const maxCounted = 10_000
 
-export function redisQueue(connection: Connection, tag: string, ear: Ear, announcer: Announcer): Queue {
+export function redisQueue(connection: Connection, tag: string, listener: Listener, announcer: Announcer): Queue {
   const holds = (claims: readonly Claim[]) => claims.flatMap(({ id, token }) => [id, token])
 
   return {
@@ -196,9 +196,9 @@ export function redisQueue(connection: Connection, tag: string, ear: Ear, announ
       const [at] = await run(connection, nextDueAt, tag, [])
       return at === undefined ? null : Number(at)
     },
-    ...(ear.able && {
+    ...(listener.able && {
       onAdded: (wake: (where: 'here' | 'elsewhere') => void) =>
-        ear.listen(addedChannel(tag), (message) => wake(message === announcer.origin ? 'here' : 'elsewhere')),
+        listener.listen(addedChannel(tag), (message) => wake(message === announcer.origin ? 'here' : 'elsewhere')),
     }),
   }
 }

@@ -9,7 +9,7 @@ export interface Script {
   readonly text: string
   /** Whether it may run a second time when the first answer was lost. */
   readonly again: boolean
-  /** Its hash, once a server told it. */
+  /** The hash of the script, once a server has answered it. */
   sha: string | null
 }
 

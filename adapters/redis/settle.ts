@@ -1,6 +1,6 @@
 import type { Settled, Settlement, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import { noteText } from '../../src/core/notes.ts'
-import { aloneFunctions, refusal } from './alone.ts'
+import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { attemptArgs } from './events.ts'

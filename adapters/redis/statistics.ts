@@ -42,7 +42,7 @@ export function redisStatistics(connection: Connection, tag: string): Statistics
   }
 }
 
-/** The sums of each endpoint from a time on, of all workspaces that are there. */
+/** The sums of each endpoint from a time on, of all workspaces that exist. */
 export async function* minutesSince(connection: Connection, tag: string, from: number): AsyncGenerator<FoundSum> {
   yield* sumsOf(connection, tag, { workspaceId: null, step: 'minute', from, to: Infinity })
 }

@@ -6,7 +6,7 @@ import { minutesSince } from './statistics.ts'
 
 type Tally = Awaited<ReturnType<Attempts['tallies']>>[number]
 
-/** The successes and failures per endpoint since the minute in which `since` lies, of workspaces that are there. */
+/** The successes and failures per endpoint since the minute in which `since` lies, of workspaces that exist. */
 export async function readTallies(connection: Connection, tag: string, since: number): Promise<readonly Tally[]> {
   const sums = new Map<string, { workspaceId: string; endpointId: string; total: number; failed: number }>()
   const add = (workspaceId: string, endpointId: string, total: number, failed: number): void => {

@@ -12,7 +12,7 @@ import { chunks, run, script } from './scripts.ts'
 // Redis has no index of events by time, and most events need none: their ids tell it. Those whose ids do not stand in an
 // index of their own. The timeline is both, merged.
 
-/** ARGV: room, ids. Answers the row of each event that is there. */
+/** ARGV: room, ids. Answers the row of each event that exists. */
 const rows = script(
   `${eventFunctions}
 local reply = {}
@@ -50,7 +50,7 @@ export async function redisTimeline(
   let [our, other] = [await ours.next(), await others.next()]
   while (heads.length < limit && !(our.done && other.done)) {
     if (other.done || (!our.done && order(our.value, other.value) < 0)) {
-      heads.push(our.value!) // one of the two is there
+      heads.push(our.value!) // one of the two exists
       our = await ours.next()
     } else {
       heads.push(other.value)

@@ -1,4 +1,5 @@
-import { endpointRow, goneEndpoint } from '../../src/core/endpoint-row.ts'
+import { endpointRow } from '../../src/core/endpoint-row.ts'
+import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import { workspaceRow } from '../../src/core/workspace-row.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'

@@ -33,7 +33,7 @@ export function raw(text: string): Sql {
 
 export const nothing = raw('')
 
-/** The conditions that are there, all of which must hold. */
+/** A condition that holds where all of these hold. */
 export function all(conditions: readonly Sql[]): Sql {
   return conditions.reduce((before, each) => sql`${before} and ${each}`, raw('true'))
 }

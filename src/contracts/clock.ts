@@ -13,7 +13,7 @@ export interface Clock {
   startTimer?(ms: number, ring: () => void): () => void
   /** Resolves when the time is known to be the engine's; to be awaited before times are written. */
   ready?(): Promise<void>
-  /** Whether the clock is the system's, to be corrected by the engine's time. A fake one is not. */
+  /** Whether the clock is the system's, to be corrected by the engine's time. A fake clock is not. */
   readonly system: boolean
 }
 

@@ -27,7 +27,7 @@ export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected
  * two may differ a little.
  */
 export interface Inbox extends EnginePart {
-  /** Stores messages, and answers message by message. One whose id is there already is left as it is, and 'stored'. */
+  /** Stores messages, and answers message by message. A message whose id exists already is left as it is, and 'stored'. */
   put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
   /**
    * Takes up to `limit` waiting messages in turns by workspace: one of each, then a second of each, and so on, as long as

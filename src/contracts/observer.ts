@@ -16,7 +16,7 @@ export interface Logger {
 
 /** A call that changed or revealed something, after the call was done. */
 export interface ConfigurationChange {
-  /** Who called, as `admin.authorize` answered or `posthorn.as` was told; null where nobody said. */
+  /** Who called, as `admin.authorize` answered or `posthorn.as` was given; null where nobody said. */
   readonly actor: string | null
   /** The name of the service function, such as `endpoints.update`. */
   readonly operation: string

@@ -7,7 +7,7 @@ import type { Logger } from './observer.ts'
 import type { Platform } from './platform.ts'
 import type { Inbound, Outbound } from './request.ts'
 
-/** What every plugin is told. */
+/** What every plugin gets. */
 interface PluginContext {
   /** The time, unix milliseconds. */
   readonly now: number
@@ -17,7 +17,7 @@ interface PluginContext {
   readonly log: Logger
 }
 
-/** What a plugin of a source is told of a request. */
+/** What a plugin of a source gets with a request. */
 export interface InboundContext extends PluginContext {
   /** Id of the workspace. */
   readonly workspaceId: string
@@ -25,7 +25,7 @@ export interface InboundContext extends PluginContext {
   readonly source: { readonly id: string; readonly name: string | null }
 }
 
-/** What a plugin of an endpoint is told of a delivery. */
+/** What a plugin of an endpoint gets with a delivery. */
 export interface OutboundContext extends PluginContext {
   /** Id of the workspace. */
   readonly workspaceId: string
@@ -103,9 +103,9 @@ export interface PluginKind<Config = unknown, Name extends string = string, Give
   readonly sides: readonly ('inbound' | 'outbound')[]
   /** Refuses a config with reasons at its places, and fills in defaults. A schema of any library of Standard Schema. */
   readonly config: ConfigSchema<Given, Config>
-  /** Names of kinds that run after this one. Default: signatures. */
+  /** Names of kinds that run after this kind. Default: signatures. */
   readonly before?: readonly string[]
-  /** Names of kinds that run before this one. Default: `function`. */
+  /** Names of kinds that run before this kind. Default: `function`. */
   readonly after?: readonly string[]
   /**
    * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list. Texts

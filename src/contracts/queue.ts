@@ -14,7 +14,7 @@ export interface Job {
   readonly priority?: 'low'
 }
 
-/** A job held by one worker until its lease ends. The token proves the hold; a stale one changes nothing. */
+/** A job held by one worker until its lease ends. The token proves the hold; a stale token changes nothing. */
 export interface Claim extends Job {
   readonly token: string
 }
@@ -62,7 +62,7 @@ export interface Queue extends EnginePart {
    * of the first group that offers one fell due, and when the workspace was last served (which is remembered for an hour).
    *
    * Taking ends at `limit`, and where the level of the next job is more than `maxFor` allows of the slots that are free
-   * then (`core/share.ts`).
+   * then (`core/fair-share.ts`).
    *
    * Jobs of a claim whose answer did not come are given back by a later claim through the same object, before they lapse.
    */
@@ -73,11 +73,11 @@ export interface Queue extends EnginePart {
   release(claims: readonly Claim[]): Promise<void>
   /** Removes held jobs. */
   complete(claims: readonly Claim[]): Promise<void>
-  /** No job of these groups is claimed before `until`. Of two pauses the later one holds. */
+  /** No job of these groups is claimed before `until`. Of two pauses the later pause holds. */
   pause(groups: readonly { readonly group: string; readonly until: number }[]): Promise<void>
   /** Ends the pauses of these groups, whoever asked for them. Without it a pause ends in its time. */
   resume?(groups: readonly string[]): Promise<void>
-  /** All jobs, waiting and held, and the due time of the oldest one that is due and not held. */
+  /** All jobs, waiting and held, and the due time of the oldest job that is due and not held. */
   stats(now: number): Promise<{ readonly size: number; readonly oldestDueAt: number | null }>
   /** Throws when the engine does not answer, or refuses writes. */
   ping?(): Promise<void>

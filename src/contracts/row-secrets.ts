@@ -32,7 +32,7 @@ export interface RowSecrets {
   /** As reads show it. */
   masked<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>
   maskedPage<R extends Row>(workspaceId: string, noun: Noun, page: Page<R>): Promise<Page<R>>
-  /** As it is stored. `before` is the row that this one replaces. */
+  /** As it is stored. `before` is the row that this row replaces. */
   sealed<R extends Row>(workspaceId: string, noun: Noun, row: R, before?: KnownRow<R>): Promise<R>
   /**
    * An input whose masks and sealed texts are replaced by what they mean. `known` is the row that the input changes.

@@ -62,7 +62,7 @@ const reachable = networks(
   '2001:30::/28', // drone remote id tags, RFC 9374
 )
 
-/** Whether an address belongs to a group. Addresses that hold an IPv4 one are taken as they are. */
+/** Whether an address belongs to a group. Addresses that hold an IPv4 address are taken as they are. */
 export function isInGroup(address: Address, group: GroupName): boolean {
   if (group === '@reserved') return isIn(address, reserved) && !isIn(address, reachable) && !isInNamed(address)
   return isIn(address, named[group])

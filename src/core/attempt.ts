@@ -1,7 +1,9 @@
 import type { NewAttempt, Settlement, StoredAttempt } from '../contracts/storage/attempts.ts'
 import type { Attempt, AttemptStatus } from '../schema/attempt.ts'
-import { queuedWithinMs } from './schedule.ts'
 import type { Compatible } from './webhookx.ts'
+
+/** An open attempt that falls due within this time is shown as QUEUED, a later attempt as INIT. */
+export const queuedWithinMs = 180_000
 
 /** A new attempt as storage holds it until it ends. */
 export function openAttempt(attempt: NewAttempt, event_type: string): StoredAttempt {
@@ -27,8 +29,8 @@ export function openAttempt(attempt: NewAttempt, event_type: string): StoredAtte
 }
 
 /**
- * How a stored attempt looks at a moment: an open one is QUEUED when it falls due within three minutes, else INIT. With
- * `compatible: 'webhookx'` one that was asked for by hand is INIT.
+ * How a stored attempt looks at a moment: an open attempt is QUEUED when it falls due within three minutes, else INIT. With
+ * `compatible: 'webhookx'` an attempt that was asked for by hand is INIT.
  */
 export function shownAttempt(stored: StoredAttempt, now: number, compatible?: Compatible): Attempt {
   const { request, response } = stored

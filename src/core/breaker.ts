@@ -3,7 +3,7 @@ interface Tally {
   readonly failed: number
 }
 
-/** Endpoints of which, of at least `minimum` outcomes, at least `failurePercent` failed. */
+/** Endpoints with at least `minimum` outcomes, if at least `failurePercent` of these failed. Example: 20 outcomes, 50 percent. */
 export function failing<Row extends Tally>(
   tallies: readonly Row[],
   { minimum, failurePercent }: { readonly minimum: number; readonly failurePercent: number },

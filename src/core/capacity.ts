@@ -6,7 +6,7 @@ export interface Held {
   readonly counts: Bounds
   /** Whether the workspace has that row. */
   has(kind: Kind, id: string): boolean
-  /** The number of event patterns of an endpoint of the workspace; 0 when it is not there. */
+  /** The number of event patterns of an endpoint of the workspace; 0 when it does not exist. */
   patternsOf(endpointId: string): number
   /** Plugins of owners that the plan removes. */
   readonly orphans: Iterable<string>

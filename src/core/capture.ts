@@ -14,7 +14,7 @@ const unstorable = /[\0\p{Surrogate}]/gu
  */
 export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
   if (bytes.length <= maxBytes) return recordText(decoder.decode(bytes), maxBytes)
-  // A decoder told that more may follow holds back the first bytes of a code point that the cut went through.
+  // A decoder in the mode `stream` holds back the first bytes of a code point that the cut went through.
   const cutting = new TextDecoder('utf-8', { ignoreBOM: true })
   return recordText(cutting.decode(bytes.subarray(0, maxBytes), { stream: true }), maxBytes)
 }
@@ -76,7 +76,7 @@ export function recordHeaders(headers: readonly string[], { maxBytes, redact }: 
   return recorded
 }
 
-/** Headers of which some are too long, repeated, named like a property of objects, or no plain text. */
+/** Headers, if some are too long, repeated, named like a property of objects, or no plain text. */
 function recordWithCare(
   headers: readonly string[],
   maxBytes: number,

@@ -3,13 +3,10 @@ import type { Counts } from '../contracts/storage/statistics.ts'
 
 /** Upper bounds of the buckets of latency, milliseconds. What lies beyond the last one is in a twelfth bucket. */
 export const latencyBounds = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const
-/** The ends of the last bucket, as percentiles are told of it. */
-const beyond = 8192
-
 /** What an answer says by its first digit; `none`: no answer came. */
 export const responseClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const
 
-/** An attempt is succeeded, failed or canceled. Of the failed ones those are exhausted that nothing followed. */
+/** An attempt is succeeded, failed or canceled. A failed attempt that no other followed is exhausted. */
 const outcomes = ['succeeded', 'failed', 'exhausted', 'canceled'] as const
 
 /**
@@ -85,21 +82,7 @@ export function classesOf(counts: readonly number[]): number[] {
   return counts.slice(firstClass, firstClass + responseClasses.length)
 }
 
-/**
- * The latency within which a share of the tries ended, whole milliseconds: found in its bucket as if latencies lay there
- * evenly. What is beyond 4,096 ms is told as 4,096 to 8,192. Null where nothing was tried.
- */
-export function percentile(counts: readonly number[], share: number): number | null {
-  const histogram = counts.slice(firstBucket, firstClass)
-  const total = histogram.reduce((sum, count) => sum + count, 0)
-  if (total === 0) return null
-  let left = share * total
-  for (const [i, count] of histogram.entries()) {
-    if (left <= count && count > 0) {
-      const low = i === 0 ? 0 : latencyBounds[i - 1]!
-      return Math.round(low + ((latencyBounds[i] ?? beyond) - low) * (left / count))
-    }
-    left -= count
-  }
-  return beyond
+/** How many tries ended within each bucket of latency. */
+export function latenciesOf(counts: readonly number[]): number[] {
+  return counts.slice(firstBucket, firstClass)
 }

@@ -13,7 +13,7 @@ export function dataSchema(schema: EventSchema): Readonly<Record<string, unknown
       return { ...toJsonSchema(schema as unknown as GenericSchema, options) } // as the vendor says
     }
   } catch {
-    // Not everything that a schema checks can be told.
+    // Not everything that a schema checks can be said in JSON Schema.
   }
   return null
 }

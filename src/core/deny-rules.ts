@@ -178,7 +178,7 @@ const mapped = ipaddr.IPv6.parseCIDR('::ffff:0:0/96')
 const translated = ipaddr.IPv6.parseCIDR('64:ff9b::/96')
 const sixToFour = ipaddr.IPv6.parseCIDR('2002::/16')
 
-/** The IPv4 address inside an IPv6 one that reaches it, else the address itself. */
+/** The IPv4 address inside an IPv6 address that reaches it, else the address itself. */
 function innermost(address: Address): Address {
   if (!('parts' in address)) return address
   const at = address.match(mapped) || address.match(translated) ? 6 : address.match(sixToFour) ? 1 : null

@@ -23,7 +23,7 @@ export function endpointRow({
 }: Written): Endpoint {
   const { strategy, config } = row.retry
   const retry = { strategy, config: { ...config, jitter: config.jitter ?? 0 } }
-  // A key that is there already keeps its place.
+  // A key that exists already keeps its place.
   return { ...row, retry, disabled_at, disabled_reason, disabled_detail, paused }
 }
 
@@ -58,11 +58,6 @@ export function disabledEndpoint(row: Endpoint, at: number, reason: DisabledReas
     disabled_reason: reason,
     disabled_detail: detail,
   }
-}
-
-/** An endpoint that a settlement turned off. */
-export function goneEndpoint(row: Endpoint, at: number): Endpoint {
-  return disabledEndpoint(row, at, 'gone', 'The receiver answered 410 Gone.')
 }
 
 /** Whether the attempts of an endpoint wait. Those of an endpoint that is off are canceled, paused or not. */

@@ -2,7 +2,7 @@ import { isPlainObject } from '../schema/fields.ts'
 
 // The list `secrets` of a config: texts, or `{ secret, expires_at }` for a secret that signs until that time.
 
-/** A signing secret. `expires_at`: unix milliseconds; null for one that stays. */
+/** A signing secret. `expires_at`: unix milliseconds; null for a secret that stays. */
 export interface SigningSecret {
   readonly secret: string
   readonly expires_at: number | null

@@ -66,7 +66,7 @@ export function timeOfId(id: string): number | null {
   return time
 }
 
-/** How ids of ours begin that were made at this time. It sorts before all of them, and after all earlier ones. */
+/** How our ids of this time begin. The text sorts before all of these ids, and after all earlier ids. */
 export function timePrefix(time: number): string {
   const digits = new Uint8Array(timeDigits)
   writeTime(digits, Math.max(0, Math.min(latestTime, time)))

@@ -15,7 +15,7 @@ export function mergePatch(target: unknown, patch: unknown): unknown {
 }
 
 /**
- * The shallow merge of an update: an absent top-level key keeps its value, a present one replaces the whole value.
+ * The shallow merge of an update: an absent top-level key keeps its value, a present key replaces the whole value.
  * Anything but an object is answered as it is, for the schema to refuse.
  */
 export function merge(row: object, input: unknown): unknown {

@@ -7,7 +7,7 @@ import { hourMs, minuteMs, startOf } from './periods.ts'
 /**
  * What a settlement leaves to be counted. An engine writes notes with the settlements themselves, where none waits for
  * another, and folds them into sums later. `place` is the workspace as the engine knows it, so that a workspace made anew
- * under an old id counts from nothing. `attempt` is there for failed ones.
+ * under an old id counts from nothing. `attempt` is given for failed attempts.
  */
 export type Note = readonly [
   place: number | string,

@@ -2,7 +2,7 @@ import type { Grant } from '../contracts/limiter.ts'
 import type { RateLimit } from '../schema/shared.ts'
 
 /** Longer periods count as this, about 31 years, so that every sum below stays an exact integer in a double. */
-const longestPeriodSeconds = 1_000_000_000
+const maxPeriodSeconds = 1_000_000_000
 
 /** A grant, and the time to be stored for the key: see `applyRateLimit`. */
 export interface Verdict extends Grant {
@@ -23,7 +23,7 @@ export interface Verdict extends Grant {
  */
 export function applyRateLimit(stored: number | null, limit: RateLimit, want: number, now: number): Verdict {
   const { quota } = limit
-  const period = Math.min(limit.period, longestPeriodSeconds) * 1_000_000
+  const period = Math.min(limit.period, maxPeriodSeconds) * 1_000_000
   if (quota === 0) {
     return { granted: 0, remaining: 0, retryAfterMs: period / 1000, resetMs: period / 1000, tat: stored }
   }

@@ -2,10 +2,11 @@ import type { Claim } from '../contracts/queue.ts'
 import type { Counted, NewAttempt, PlannedAttempt, Settlement, StoredRequest } from '../contracts/storage/attempts.ts'
 import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
+import { isGone } from './gone-endpoint.ts'
 import { retryAfter } from './retry-after.ts'
-import { followUp } from './schedule.ts'
+import { nextAttempt } from './backoff.ts'
 
-/** What came of a try. Those without a `request` ended before one was built. */
+/** What came of a try. An outcome without `request` ended before a request was built. */
 export type Outcome =
   | {
       readonly kind: 'answered'
@@ -61,7 +62,7 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
     outcome.kind === 'endpoint_gone' || outcome.kind === 'endpoint_disabled' || outcome.kind === 'event_gone'
   const status = outcome.kind === 'answered' ? outcome.response.status : null
   const successful = status !== null && status >= 200 && status < 300
-  const gone = status === 410
+  const gone = isGone(status)
   const pauseUntil =
     outcome.kind === 'answered' && (status === 429 || status === 503) ? retryAfter(outcome.retryAfter, now) : null
 
@@ -97,6 +98,6 @@ function nextTry(
   { retry: { config } }: Endpoint,
   { now, notBefore, newId }: { now: number; notBefore: number; newId: () => string },
 ): PlannedAttempt | null {
-  const next = followUp(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
+  const next = nextAttempt(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
   return next === null || claim?.priority === undefined ? next : { ...next, priority: claim.priority }
 }

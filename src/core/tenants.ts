@@ -1,4 +1,4 @@
-import { mayTake, maxFor } from './share.ts'
+import { mayTake, maxFor } from './fair-share.ts'
 
 /** For whom something is held: a workspace, and in the workspace a source or an endpoint. */
 export interface Tenant {
@@ -25,7 +25,7 @@ export function tenantShares(total: number): Shares {
     take({ workspace: id, owner }, units) {
       const workspace = held.get(id) ?? { units: 0, owners: new Map<string, number>() }
       const own = workspace.owners.get(owner) ?? 0
-      // Judged by the last of the units: where that one may be taken, all before it may.
+      // Judged by the last of the units: where that unit may be taken, all units before it may.
       const before = units - 1
       const free = total - used - before
       const room = maxFor(free) - workspace.units - before

@@ -7,7 +7,7 @@ const minWeight = 0.0001
 
 /**
  * Whether a document is wanted as JSON rather than as YAML: `?format=json` or `yaml` says it, else `Accept` (RFC 9110
- * section 12.5.1). Where both are as welcome, the one that is named more closely; else YAML, as where neither is.
+ * section 12.5.1). Where both are as welcome, the type that is named more closely; else YAML, as where neither is.
  * @throws PosthornError `validation` when `format` is anything else.
  */
 export function prefersJson(search: URLSearchParams, accept: string | null): boolean {

@@ -6,7 +6,6 @@ import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Created, StoredAnswer } from '../services/use-cases.ts'
 import type { PageOf } from '../surface/lists.ts'
-import { prefersJson } from './accept.ts'
 import { pageLinks } from './page-links.ts'
 import { json, refusalOf } from './respond.ts'
 
@@ -26,19 +25,11 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
     )
   }
   if (list) return await pageOf(asked, answer as PageOf<object>, rowJson)
-  if (schema === 'ConfigDocument') return await documentAnswer(answer as ConfigDocument, asked)
+  if (schema === 'ConfigDocument') return (await documents()).documentAnswer(answer as ConfigDocument, asked)
   if (answers[201] === undefined) return json(200, rowJson(answer))
   if (answers[200] === undefined) return json(201, answer)
   const { row, created } = answer as Created<unknown>
   return json(created ? 201 : 200, rowJson(row))
-}
-
-/** A document in the form that the request asks for. */
-async function documentAnswer(document: ConfigDocument, { request, url }: Asked): Promise<Response> {
-  const asJson = prefersJson(url.searchParams, request.headers.get('accept'))
-  const { writeJson, writeYaml } = await documents()
-  if (asJson) return json(200, writeJson(document))
-  return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }
 
 /** An event whose data stands in it as it was received. */

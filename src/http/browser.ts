@@ -18,7 +18,7 @@ export function isForeign({ headers, url }: Request, { allowedOrigins, allowedHo
   return ![host, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])].some((own) => isOf(origin, own))
 }
 
-/** Whether an allowed host is this one: a name without a port stands for all its ports. */
+/** Whether an allowed host is this host: a name without a port stands for all its ports. */
 function isHost(host: string, allowed: string): boolean {
   const name = host.toLowerCase()
   return name === allowed.toLowerCase() || name.replace(/:\d+$/, '') === allowed.toLowerCase()

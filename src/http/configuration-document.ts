@@ -3,6 +3,8 @@ import { PosthornError } from '../errors.ts'
 import { lazy } from '../runtime/lazy.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import { isPlainObject } from '../schema/fields.ts'
+import { prefersJson } from './accept.ts'
+import { json } from './respond.ts'
 
 /** Not every instance reads YAML. */
 const yaml = lazy(() => import('./yaml.ts'))
@@ -20,8 +22,17 @@ export async function parseDocument(text: string, contentType: string | null): P
   }
 }
 
+/** A config document in the form that the request asks for. */
+export async function documentAnswer(
+  document: ConfigDocument,
+  { request, url }: { readonly request: Request; readonly url: URL },
+): Promise<Response> {
+  if (prefersJson(url.searchParams, request.headers.get('accept'))) return json(200, writeJson(document))
+  return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
+}
+
 /** A config document as YAML. @throws PosthornError `validation` when a sync would not read it for its size. */
-export async function writeYaml(document: ConfigDocument): Promise<string> {
+async function writeYaml(document: ConfigDocument): Promise<string> {
   const { yamlOf } = await yaml()
   const text = yamlOf(document)
   if (text === null) throw new PosthornError('validation', 'the configuration is too large for YAML: ask for JSON')
@@ -29,7 +40,7 @@ export async function writeYaml(document: ConfigDocument): Promise<string> {
 }
 
 /** The same as JSON, keys sorted too. */
-export function writeJson(document: ConfigDocument): string {
+function writeJson(document: ConfigDocument): string {
   return `${JSON.stringify(document, (_, value: unknown) => sorted(value), 2)}\n`
 }
 

@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import type { Histogram, Measures } from '../services/measures.ts'
+import type { Histogram, ProcessMetrics } from '../services/process-metrics.ts'
 import { figures } from '../services/status.ts'
 import { version } from '../version.ts'
 
@@ -13,7 +13,7 @@ type Sample = readonly [labels: Labels, value: number]
  * The metrics of this process in Prometheus' text format. Labels are of closed sets: no name, id or address is one. What
  * an engine does not tell is left out, so that a scrape tells what is known when an engine is down.
  */
-export async function metricsText(ctx: Context, seen: Measures): Promise<string> {
+export async function metricsText(ctx: Context, seen: ProcessMetrics): Promise<string> {
   const { counters } = ctx
   const { connections, queue, pending } = await figures(ctx)
   const vitals = ctx.platform.vitals()

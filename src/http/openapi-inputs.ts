@@ -16,7 +16,7 @@ function told(schema: GenericSchema): Json {
 
 /**
  * The schema of an input in the words that client generators know: null stands in `type`, a default stands in the
- * description (generators would make a defaulted property required), and a property that is always refused is not there.
+ * description (generators would make a defaulted property required), and a property that is always refused is left out.
  */
 export function inputSchema(schema: GenericSchema, texts: Texts = {}): Json {
   return plain(withRequest(told(schema)), texts)
@@ -54,7 +54,7 @@ export function orNull(schema: Json): Json {
   return { ...schema, type: [type, 'null'], ...(values && { enum: [...values, null] }) }
 }
 
-/** Beyond these bounds an integer needs 64 bits, which generators of typed languages take only when they are told. */
+/** Beyond these bounds an integer needs 64 bits, which generators of typed languages take only where the document says so. */
 const int32 = { min: -(2 ** 31), max: 2 ** 31 - 1 }
 
 function plain(schema: Json, texts: Texts, path = ''): Json {

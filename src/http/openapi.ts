@@ -22,7 +22,7 @@ import {
 import { componentSchemas } from './openapi-schemas.ts'
 import { operationTexts, tagTexts } from './openapi-texts.ts'
 import type { Route } from './route.ts'
-import { takesKey } from './takes-key.ts'
+import { takesKey } from './takes-idempotency-key.ts'
 
 /** What the operations and the two routes beside them say of themselves. */
 interface Description {

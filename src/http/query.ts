@@ -15,7 +15,7 @@ type Read = { readonly value: unknown } | { readonly reasons: readonly string[] 
 const flags: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
 
 /**
- * The parameters of a list from its query string. The first of repeated ones counts; undeclared ones are ignored.
+ * The parameters of a list from its query string. Of repeated parameters the first counts; undeclared parameters are ignored.
  * @throws PosthornError `validation` with every reason under `@params`.
  */
 export function readQuery(search: URLSearchParams, parameters: Parameters): ListInput {
@@ -91,7 +91,7 @@ function readMoment(search: URLSearchParams, name: string): Read | null {
   return { value: Math.max(-max, Math.min(max, Number(read.value))) }
 }
 
-/** Only where `emptyCounts` an empty value is one to look for. */
+/** An empty value is looked for only where `emptyCounts` is true. */
 function readOne(
   search: URLSearchParams,
   name: string,

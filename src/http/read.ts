@@ -62,7 +62,7 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-/** The parsed body and its very text. Where a body is optional, an empty one counts as `{}`. */
+/** The parsed body and its very text. Where a body is optional, an empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   maxBytes: number,

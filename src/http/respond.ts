@@ -11,7 +11,7 @@ export function json(status: number, body: unknown, headers: Readonly<Record<str
 }
 
 /**
- * The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. Refusals are told once a
+ * The answer to a failure. What was not foreseen goes to the log, and the client sees nothing of it. Refusals are logged once a
  * minute.
  */
 export function errorResponse(

@@ -11,9 +11,9 @@ import { readInput } from './inputs.ts'
 import { readFlag, readQuery } from './query.ts'
 import { json } from './respond.ts'
 import type { Call, Route } from './route.ts'
-import { takesKey } from './takes-key.ts'
+import { takesKey } from './takes-idempotency-key.ts'
 
-const keyedRequests = lazy(() => import('./keyed-request.ts'))
+const keyedRequests = lazy(() => import('./idempotency-key.ts'))
 const openapiDocument = lazy(() => import('./openapi.ts'))
 
 const ofTheApi: readonly Route[] = [

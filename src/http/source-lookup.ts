@@ -22,7 +22,7 @@ export async function findSource(
   return route && (await sourceOf(ctx, routes, route, path, method))
 }
 
-/** The source as it is configured now. Either the route or the configuration that this process knows may be the older one. */
+/** The source as it is configured now. Either the route or the configuration that this process knows may be older. */
 async function sourceOf(
   ctx: Context,
   routes: RouteTable,

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { lazy } from '../runtime/lazy.ts'
-import type { Measures } from '../services/measures.ts'
+import type { ProcessMetrics } from '../services/process-metrics.ts'
 import type { Services } from '../services/use-cases.ts'
 import type { Handler } from '../surface/handler.ts'
 import { errorResponse, json } from './respond.ts'
@@ -14,12 +14,12 @@ const metrics = lazy(() => import('./metrics.ts'))
 export function statusHandler(
   ctx: Context,
   services: Pick<Services, 'status' | 'health'>,
-  measures: Measures,
+  seen: ProcessMetrics,
 ): Handler {
   async function answer(path: string): Promise<Response> {
     if (path.endsWith('/metrics')) {
       const { metricsText, metricsType } = await metrics()
-      return new Response(await metricsText(ctx, measures), { headers: { 'content-type': metricsType } })
+      return new Response(await metricsText(ctx, seen), { headers: { 'content-type': metricsType } })
     }
     if (path.endsWith('/live')) return json(200, { status: 'UP' })
     if (!/\/(health|ready)$/.test(path)) return json(200, await services.status())

@@ -86,7 +86,7 @@ function composed(text: string): Document.Parsed {
     // Its own check compares every key with every other.
     uniqueKeys: false,
   })
-  // The composer gathers errors, and cannot be told to stop at the first error.
+  // The composer gathers errors, and has no option to stop at the first error.
   Object.assign(composer, {
     onError(
       at: number | readonly [number, number] | { offset: number },

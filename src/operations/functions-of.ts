@@ -4,7 +4,7 @@ import { operations } from './table.ts'
 /** Function of an operation: its arguments are workspace, id, input, query, as far as the operation has them. */
 export type Call = (...args: unknown[]) => Promise<unknown>
 
-/** One function for each operation, by noun and verb. */
+/** A function for each operation, by noun and verb. */
 export function functionsOf(make: (name: OperationName, operation: Operation) => Call): OperationFunctions {
   const nouns: Record<string, Record<string, Call>> = {}
   const alone: Record<string, Call> = {}

@@ -16,7 +16,7 @@ export interface Operation {
   readonly texts?: readonly string[]
   /**
    * The schema of the answer by status; `[]` behind the name means a list of them, null no body. An operation with 201 and
-   * 200 answers 201 when the row was created, and 200 when the row was there.
+   * 200 answers 201 when the row was created, and 200 when the row existed.
    */
   readonly answers: Readonly<Partial<Record<200 | 201 | 204, string | null>>>
   /** Whether the answer is a page of these rows. The parameters are those of the noun in schema/page.ts. */
@@ -50,7 +50,7 @@ type NamesOf<Functions> = {
     : `${Noun}.${keyof Functions[Noun] & string}`
 }[keyof Functions & string]
 
-/** `endpoints.create`: noun and verb, as `authorize` gets them. One that stands alone is its noun: `stats`. */
+/** `endpoints.create`: noun and verb, as `authorize` gets them. An operation that stands alone is a noun: `stats`. */
 export type OperationName = NamesOf<OperationFunctions>
 
 type FunctionOf<Name> = Name extends `${infer Noun}.${infer Verb}`

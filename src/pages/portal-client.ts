@@ -90,7 +90,13 @@ export interface PortalClient {
 /** Stands in paths for the workspace, which the token names. */
 const own = '-'
 
-/** Makes a client of the portal's API. */
+/**
+ * Makes a client of the portal's API.
+ *
+ * @example
+ * const client = createPortalClient({ baseUrl: 'https://app.example/webhooks', token })
+ * const { data } = await client.endpoints.list()
+ */
 export function createPortalClient({ baseUrl, token, fetch: send = fetch }: PortalClientOptions): PortalClient {
   const base = `${baseUrl.replace(/\/+$/, '')}/api/v1`
   const headers = { authorization: `Bearer ${token}` }

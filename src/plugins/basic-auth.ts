@@ -4,7 +4,7 @@ import { object, text } from '../schema/fields.ts'
 import { headerSecretCheck } from './secret.ts'
 import { unauthorized } from './unauthorized.ts'
 
-/** Lets requests pass whose `Authorization: Basic` credentials are the configured ones, in UTF-8 (RFC 7617). */
+/** Lets requests pass whose `Authorization: Basic` credentials are the configured credentials, in UTF-8 (RFC 7617). */
 export const basicAuth = definePlugin({
   name: 'basic-auth',
   sides: ['inbound'],

@@ -22,7 +22,7 @@ const standardWebhooks = closedObject({
   tolerance_window,
 })
 
-/** The senders of webhooks whose way to prove themselves is known, with what each needs to be told. */
+/** The senders of webhooks whose signatures are known, with the settings that each needs. */
 export const providers = {
   github: signed,
   gitlab: signed,

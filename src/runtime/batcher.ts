@@ -12,7 +12,7 @@ const maxInFlight = 2
 /** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
 const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
-const longestWaitMs = 5
+const maxWaitMs = 5
 const deadlineMs = 10_000
 const lingerMs = 50
 
@@ -70,8 +70,8 @@ class Batches<Entry, Answer> {
   readonly #options: BatcherOptions<Entry, Answer>
   readonly #queue = new InTurns<Waiting<Entry, Answer>>()
   readonly #shares = waitingShares()
-  readonly #lingering: Alarm
-  readonly #patience: Alarm
+  readonly #lingering: DelayedCall
+  readonly #patience: DelayedCall
   #numbers = 0
   /** Entries up to this number are not to wait any longer, and how many of them there are. */
   #hurried = 0
@@ -84,8 +84,8 @@ class Batches<Entry, Answer> {
 
   constructor(options: BatcherOptions<Entry, Answer>) {
     this.#options = options
-    this.#lingering = new Alarm(options.clock, lingerMs, () => this.#hurry())
-    this.#patience = new Alarm(options.clock, longestWaitMs, () => this.#sendAnother())
+    this.#lingering = new DelayedCall(options.clock, lingerMs, () => this.#hurry())
+    this.#patience = new DelayedCall(options.clock, maxWaitMs, () => this.#sendAnother())
   }
 
   get waiting(): number {
@@ -206,7 +206,7 @@ class Batches<Entry, Answer> {
 }
 
 /** A timer that is set once until it rings, or is stopped. */
-class Alarm {
+class DelayedCall {
   readonly #clock: Clock
   readonly #ms: number
   readonly #ring: () => void

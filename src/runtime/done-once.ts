@@ -5,7 +5,7 @@ export interface DoneOnce<Value> {
   readonly current: () => Value | undefined
 }
 
-/** Does work once, however many ask. A failure is kept too, unless it `passes`: then the next caller has it done again. */
+/** Does work once, however many ask. A failure is remembered too, unless it `passes`: then the next caller has the work done again. */
 export function doneOnce<Value>(work: () => Promise<Value>, passes: (cause: unknown) => boolean): DoneOnce<Value> {
   let doing: Promise<Value> | undefined
   let current: Value | undefined

@@ -1,5 +1,5 @@
 export interface SingleFlight<Answer> {
-  /** Asks, or shares the question that follows the one under way: no answer is older than its question. */
+  /** Asks, or shares the question that follows the question under way: no answer is older than its question. */
   ask(key: string): Promise<Answer>
   /** The answer under way, which may be older. */
   running(key: string): Promise<Answer> | undefined

@@ -1,4 +1,4 @@
-import { mayTake } from '../core/share.ts'
+import { mayTake } from '../core/fair-share.ts'
 
 const maxWaiting = 10_000
 const maxWaitingBytes = 128 * 1024 * 1024

@@ -7,7 +7,7 @@ export type AttemptStatus = (typeof attemptStatuses)[number]
 export type FinalStatus = 'SUCCESSFUL' | 'FAILED' | 'CANCELED'
 
 export const triggerModes = ['INITIAL', 'AUTOMATIC', 'MANUAL', 'TEST'] as const
-/** INITIAL: made with its event. AUTOMATIC: follows a failed one. MANUAL: asked for. TEST: a test delivery. */
+/** INITIAL: made with its event. AUTOMATIC: follows a failed attempt. MANUAL: asked for. TEST: a test delivery. */
 export type TriggerMode = (typeof triggerModes)[number]
 
 export const attemptErrorCodes = [

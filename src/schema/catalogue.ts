@@ -34,7 +34,7 @@ export interface SchemaIssue {
   readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] | undefined
 }
 
-/** A schema of an event's `data`, and what people are told of the event type. */
+/** A schema of an event's `data`, and what people read about the event type. */
 export interface EventEntry<Input = unknown> {
   /** Judges the data. */
   readonly schema: EventSchema<Input>

@@ -236,7 +236,7 @@ export interface Endpoint {
   readonly created_at: Millis
   /** When the row last changed, unix milliseconds. */
   readonly updated_at: Millis
-  /** Since when the endpoint is off; null while the endpoint is on, and where the endpoint was turned off by a version that told no reason. */
+  /** Since when the endpoint is off; null while the endpoint is on, and where the endpoint was turned off by a version that stored no reason. */
   readonly disabled_at: Millis | null
   /** Why the endpoint is off; null while the endpoint is on. */
   readonly disabled_reason: DisabledReason | null

@@ -84,7 +84,7 @@ export type Published<Row = Event> = Row & Publication
 
 /** What publishing tells beside the event. */
 export interface Publication {
-  /** False when the `unique_id` was seen before: then the event is the one that was stored. */
+  /** False when the `unique_id` was seen before: then the event is the stored event. */
   readonly created: boolean
 }
 

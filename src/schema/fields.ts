@@ -53,7 +53,7 @@ export function keywords<Input>(
 }
 
 /**
- * A string of `min` to `max` code points, of which `rule` may ask more: it answers the reason of its refusal or null.
+ * A string of `min` to `max` code points. `rule` may ask for more: it answers why it refuses the string, or null.
  * `pattern` tells descriptions of the API what `rule` asks.
  */
 export function text({

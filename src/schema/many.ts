@@ -2,7 +2,7 @@ import * as v from 'valibot'
 
 import { maxReasons, unlisted } from '../errors.ts'
 
-// A body can hold millions of wrong elements. What is told of them, and kept in memory, is bounded here.
+// A body can hold millions of wrong elements. What is reported of them, and held in memory, is bounded here.
 
 type Report = (issue: { message: string; path?: [v.IssuePathItem, ...v.IssuePathItem[]] }) => void
 

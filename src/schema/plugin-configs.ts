@@ -30,13 +30,13 @@ export interface HmacAuthConfig {
   readonly secret: string
 }
 
-/** What a sender is known by that signs with a shared secret. */
+/** The config for a sender that signs with a shared secret. */
 export interface SignedConfig {
   /** The secret that the sender shows or that the host chose there. At least 1 character. */
   readonly secret: string
 }
 
-/** What a sender is known by that signs with a shared secret and a time. */
+/** The config for a sender that signs with a shared secret and a time. */
 export interface SignedInTimeConfig extends SignedConfig {
   /** Seconds that a signature stays valid, and may be ahead; 0 takes any age. Default 300. */
   readonly tolerance_window?: number | null | undefined

@@ -6,7 +6,7 @@ import { id, metadata, type Metadata, type Millis } from './shared.ts'
 
 const entries = {
   id: orNull(id),
-  // A missing name is answered as an unknown one, by the check that knows the names.
+  // A missing name is answered as an unknown name, by the check that knows the names.
   name: v.optional(text(), ''),
   enabled: withDefault(flag(), true),
   endpoint_id: orNull(text()),

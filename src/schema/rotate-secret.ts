@@ -10,6 +10,6 @@ export const rotateInput = object({
 export interface RotateInput {
   /** Seconds for which deliveries carry the signatures of the old secrets too, 0 to 31,536,000; 0 ends them at once. Default 86,400. */
   readonly overlap_seconds?: number | null | undefined
-  /** The new secret, in the form that the signature plugin asks for. Default: a new one of the same kind of key. */
+  /** The new secret, in the form that the signature plugin asks for. Default: a new secret of the same kind of key. */
   readonly secret?: string | undefined
 }

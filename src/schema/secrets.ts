@@ -4,7 +4,7 @@ import { closedObject, list, text, withDefault } from './fields.ts'
 
 /** The form of the id of a key. */
 const keyIdPattern = /^[A-Za-z0-9_.-]{1,64}$/
-/** The id of a provider's key unless the provider names another one. */
+/** The id of a provider's key unless the provider names another id. */
 export const providerId = 'provider'
 
 const keyId = text({ rule: (value) => (keyIdPattern.test(value) ? null : 'value must match [A-Za-z0-9_.-]{1,64}') })
@@ -38,7 +38,7 @@ export interface EndpointSecret {
 export interface SigningSecret {
   /** The secret, in clear. */
   readonly secret: string
-  /** When the secret ceases to sign, unix milliseconds; null for one that stays. */
+  /** When the secret ceases to sign, unix milliseconds; null for a secret that stays. */
   readonly expires_at: number | null
 }
 

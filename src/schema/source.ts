@@ -7,7 +7,7 @@ import { id, metadata, type Metadata, type Millis, name, type RateLimit, rateLim
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
 const headerText = /^[\x09\x20-\x7e]+$/
 
-/** An empty path means none, as a missing one does. */
+/** An empty path means none, as a missing path does. */
 const path = v.pipe(
   text({
     max: 1024,

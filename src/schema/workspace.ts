@@ -48,7 +48,7 @@ export interface WorkspaceInput {
 /** What makes sure of a workspace: its id, and the name that it gets where it is new. */
 export const ensureWorkspaceInput = object({ id, name: orNull(text({ max: 512 })) })
 
-/** The workspace that must be there. */
+/** The workspace that must exist. */
 export interface EnsureWorkspaceInput {
   /** 1 to 64 of `A-Z a-z 0-9 _ : -`. */
   readonly id: string

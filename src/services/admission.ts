@@ -32,7 +32,7 @@ export function admission(ctx: Context): Admit {
     }
   }
 
-  /** The workspace as it is stored, where the limit that refused may be an old one. At most once a second. */
+  /** The workspace as it is stored, where the limit that refused may be outdated. At most once a second. */
   async function reread({ id, limits }: Workspace): Promise<Workspace | null> {
     const now = ctx.clock.elapsed()
     if (now - (looks.get(id) ?? -Infinity) < lookAgainMs) return null

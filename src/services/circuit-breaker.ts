@@ -3,7 +3,7 @@ import { failing } from '../core/breaker.ts'
 import { minuteMs } from '../core/periods.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { foldNotes } from './fold-notes.ts'
-import { turnOff } from './turn-off.ts'
+import { disableEndpoint } from './disable-endpoint.ts'
 
 /** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
 export async function tripCircuitBreakers(
@@ -14,7 +14,7 @@ export async function tripCircuitBreakers(
   const since = now - rule.windowSeconds * 1000
   await foldNotes(ctx)
 
-  /** Outcomes from before its last change say nothing of an endpoint: one that was mended and enabled starts anew. */
+  /** Outcomes from before the last change of an endpoint do not count: an endpoint that was repaired and enabled starts anew. */
   async function stillFails(endpoint: Endpoint): Promise<boolean> {
     if (endpoint.updated_at <= since || endpoint.updated_at === endpoint.created_at) return true
     const nextMinute = Math.ceil(endpoint.updated_at / minuteMs) * minuteMs
@@ -25,7 +25,7 @@ export async function tripCircuitBreakers(
   for (const { workspaceId, endpointId, total, failed } of failing(await ctx.storage.attempts.tallies(since), rule)) {
     const detail = `${failed} of ${total} attempts within ${rule.windowSeconds} seconds failed.`
     const judged = { workspaceId, endpointId, at: now, reason: 'breaker', detail, holds: stillFails } as const
-    if (!(await turnOff(ctx, judged))) continue
+    if (!(await disableEndpoint(ctx, judged))) continue
     ctx.log.info(`an endpoint was disabled: at least ${rule.failurePercent} % of its attempts failed`, {
       workspace_id: workspaceId,
       endpoint_id: endpointId,

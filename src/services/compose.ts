@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { type Deliver, deliverService } from './deliver.ts'
-import { earlyServices } from './early.ts'
+import { earlyServices } from './early-services.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import type { SecretsService } from '../surface/secrets.ts'
 import type { TakeKey } from './keyed-requests.ts'

@@ -174,7 +174,7 @@ function readyRow(ctx: Needs, workspaceId: string, { row, revision }: Stored<Plu
   const { value, current } = doneOnce(
     () =>
       prepare().catch((cause: unknown) => {
-        // One line for each stored version, however many requests meet it. A provider's failures are told by the vault.
+        // One line for each stored version, however many requests meet it. The vault logs the failures of a provider.
         if (!passes(cause)) ctx.log.error(`plugin ${row.id} (${row.name}) cannot run`, { cause })
         throw cause
       }),

@@ -18,7 +18,7 @@ import type { ConfigService } from '../surface/config.ts'
 import { givenDocument } from './secrets/given-document.ts'
 import { sealedRowsOf } from './secrets/row-secrets.ts'
 import { shownConfiguration } from './secrets/shown-configuration.ts'
-import { refusalOf, taken } from './taken.ts'
+import { refusalOf, taken } from './violation-error.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
 import { endpointFields } from './endpoints.ts'
@@ -52,7 +52,7 @@ export function configurationSync(ctx: Context): ConfigService {
         refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
-        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both is there
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both exists
         const desired = await desiredConfiguration(ctx, current, given)
         const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)

@@ -6,7 +6,7 @@ import { foldNotes } from './fold-notes.ts'
 import type { EndpointService } from '../surface/endpoints.ts'
 import { storedEndpoint } from './stored-endpoint.ts'
 
-/** Tells how an endpoint does, from the sums that are kept with its attempts. */
+/** The health of an endpoint, from the sums that are stored with the attempts. */
 export function endpointHealthService(ctx: Context): Pick<EndpointService, 'health'> {
   return {
     async health(workspaceId, id) {

@@ -35,7 +35,7 @@ export function endpointResources(ctx: Context): Omit<EndpointUseCases, 'health'
     return withWriteLock<Inserted>(ctx.storage, workspaceId, async () => {
       const current = await ctx.storage.configuration(workspaceId)
       if (current === null) return 'missing'
-      // A plan replaces a row that is there; a new endpoint must not.
+      // A plan replaces a row that exists; a new endpoint must not.
       if (current.endpoints.some(({ row: { id } }) => id === row.id)) return { kind: 'unique', key: { id: row.id } }
       const plan = {
         workspaceId,

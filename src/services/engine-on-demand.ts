@@ -83,7 +83,7 @@ export function engineOnDemand(name: string, load: () => Promise<Storage>): Engi
   const engine = lazy(load)
   return {
     ...storageOf(name, engine),
-    // The host gets it at once; that its handle is good for nothing is told by the first call.
+    // The host gets the engine at once; if the handle is unusable, the first call says so.
     using: (tx, options) =>
       boundOf(
         name,

@@ -6,7 +6,7 @@ import { createWorkspace } from './create-workspace.ts'
 import { defaultWorkspace, writableWorkspace } from './resolve-workspace.ts'
 import type { Created } from './use-cases.ts'
 
-/** Creates the workspace with this id, or answers the one that is there, as it is. */
+/** Creates the workspace with this id, or answers the existing workspace, as it is. */
 export async function ensureWorkspace(ctx: Context, input: EnsureWorkspaceInput): Promise<Created<Workspace>> {
   const { id, name } = parse(ensureWorkspaceInput, input)
   const found = await stored(ctx, id)

@@ -6,7 +6,7 @@ import { jobOf } from './job-of.ts'
 /** How long a held key is asked for, and how often. */
 const heldMs = 10_000
 const firstPauseMs = 10
-const longestPauseMs = 250
+const maxPauseMs = 250
 
 /** Writes events with their attempts, several in a batch. */
 export class EntryWriter {
@@ -35,7 +35,7 @@ export class EntryWriter {
     if (entry.event.unique_id === null && entry.token === undefined) return await this.#plain.add(entry)
     const { clock } = this.#ctx
     const since = clock.elapsed()
-    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, longestPauseMs)) {
+    for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
       const answer = await this.#contested.add(entry)
       if (answer.kind !== 'held' || clock.elapsed() - since >= heldMs) return answer
       await clock.sleep(pauseMs)

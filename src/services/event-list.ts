@@ -23,7 +23,7 @@ export function eventListService(ctx: Context): Pick<EventUseCases, 'list'> {
   }
 }
 
-/** Whether a page by its number ended early. The next one begins where this one should have ended. */
+/** Whether a page by its number ended early. The next page begins where this page should have ended. */
 function isCut({ rows, total }: Page<StoredEvent>, { page, limit }: Asked): boolean {
   if (page === null || rows.length >= Math.min(limit, (total ?? 0) - (page - 1) * limit)) return false
   // Where the rows are smaller, some were removed while the page was read.

@@ -16,7 +16,7 @@ import type { EventUseCases } from './use-cases.ts'
 const attemptsOfPage = 1000
 const maxShown = 20
 
-/** What an endpoint made of the event: how many attempts, the newest ones in order, and the open one that is due first. */
+/** What an endpoint made of the event: how many attempts, the newest attempts in order, and the open attempt that is due first. */
 interface Tries {
   count: number
   readonly newest: StoredAttempt[]

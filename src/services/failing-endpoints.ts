@@ -5,18 +5,18 @@ import { dayMs } from '../core/periods.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { leaveCause } from './operational/leave-cause.ts'
 import { allWorkspaces } from './secrets/all-workspaces.ts'
-import { turnOff } from './turn-off.ts'
+import { disableEndpoint } from './disable-endpoint.ts'
 
-const fewestExhausted = 10
+const minExhausted = 10
 
-/** When it is looked, and how often: so that each endpoint is told of once. */
+/** When endpoints are looked at, and how often: so that each endpoint is reported once. */
 interface Look {
   readonly days: number
   readonly now: number
   readonly periodMs: number
 }
 
-/** Turns off the endpoints of which nothing but failures came for `days`, and tells of those that are half way there. */
+/** Disables the endpoints that had nothing but failures for `days`, and warns of endpoints that are half way there. */
 export async function disableFailing(ctx: Context, look: Look): Promise<void> {
   for await (const workspaceId of allWorkspaces(ctx)) {
     const configuration = await ctx.storage.configuration(workspaceId)
@@ -33,11 +33,11 @@ async function judge(ctx: Context, workspaceId: string, row: Endpoint, { days, n
   const about = { workspace_id: workspaceId, endpoint_id: row.id }
   const beyondHalf = now - since - maxMs / 2
   if (beyondHalf >= maxMs / 2) {
-    const detail = `For ${days} days no delivery succeeded, and at least ${fewestExhausted} used up their tries.`
+    const detail = `For ${days} days no delivery succeeded, and at least ${minExhausted} used up their tries.`
     // Where somebody writes the endpoint meanwhile, the next look judges anew.
     const holds = ({ updated_at }: Endpoint): boolean => updated_at === row.updated_at
     const judged = { workspaceId, endpointId: row.id, at: now, reason: 'failing', detail, holds } as const
-    if (await turnOff(ctx, judged)) {
+    if (await disableEndpoint(ctx, judged)) {
       ctx.log.info('an endpoint was disabled: all deliveries failed for days', { ...about, since })
     }
   } else if (beyondHalf >= 0 && beyondHalf < periodMs) {
@@ -64,13 +64,13 @@ async function failingSince(
       endpoint_id: id,
       created_at,
       after: null,
-      limit: fewestExhausted,
+      limit: minExhausted,
     })
-  if ((await exhausted({ gte: after })).length < fewestExhausted) return null
+  if ((await exhausted({ gte: after })).length < minExhausted) return null
   const page = { limit: 1, page: null, after: null, before: null, descending: true }
   const successes = { ...page, endpoint_id: id, status: 'SUCCESSFUL' as const, created_at: { gte: after } }
   const [success] = (await storage.attempts.list(workspaceId, successes)).rows
   const [first, ...others] = await exhausted(success === undefined ? { gte: after } : { gt: success.created_at })
-  if (first === undefined || others.length + 1 < fewestExhausted) return null
+  if (first === undefined || others.length + 1 < minExhausted) return null
   return (await storage.attempts.get(workspaceId, first.attemptId))?.created_at ?? null
 }

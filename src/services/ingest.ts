@@ -2,7 +2,7 @@ import type { CompiledConfiguration, Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
-import { fanout } from '../core/schedule.ts'
+import { fanout } from '../core/fanout.ts'
 import { PosthornError, uniqueViolation } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Workspace } from '../schema/workspace.ts'
@@ -10,11 +10,11 @@ import type { Admit } from './admission.ts'
 import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { taken } from './taken.ts'
+import { taken } from './violation-error.ts'
 
 /** An event as it comes in. `data` is its text. */
 export interface Incoming {
-  /** A client's id; null for one of ours. */
+  /** The id that the client chose; null where Posthorn makes the id. */
   readonly id: string | null
   readonly event_type: string
   readonly data: string
@@ -23,7 +23,7 @@ export interface Incoming {
   readonly trace?: string
 }
 
-/** `duplicate`: the `unique_id` was seen before, and `event` is the stored one. */
+/** `duplicate`: the `unique_id` was seen before, and `event` is the stored event. */
 export type Ingested = { readonly kind: 'stored' | 'duplicate'; readonly event: StoredEvent }
 
 export interface Ingest {

@@ -9,7 +9,7 @@ export function isOperational(
   return operations !== undefined && (operations.workspace === id || operations.workspace === name)
 }
 
-/** The same of a workspace of which the id is known, and the name where the configuration is at hand. */
+/** The same for the id of a workspace. The name counts only where the configuration is at hand. */
 export function isOperationalId(ctx: Context, id: string): boolean {
   return isOperational(ctx, { id, name: ctx.configuration.held(id)?.workspace.name ?? null })
 }

@@ -5,7 +5,7 @@ import { keysKeptMs, minuteMs } from '../core/periods.ts'
 /** A request that has no answer after this counts as lost with its process. */
 const leaseMs = 5 * minuteMs
 
-/** What stands under a key. `mine`: the caller is to do the request, of which `note` is kept, maybe by a call before. */
+/** What stands under a key. `mine`: this caller does the request; `note` is what this call or a call before stored with the key. */
 export interface Standing {
   readonly kind: 'mine' | 'answered' | 'in flight' | 'another request'
   readonly note: string
@@ -20,16 +20,16 @@ export interface Keyed {
   readonly key: string
   /** Tells the request from others. */
   readonly hash: string
-  /** What is kept when the key is new, made of fresh ids and the time, unix milliseconds. */
+  /** The note that is stored when the key is new, made of fresh ids and the time, unix milliseconds. */
   note(newId: () => string, now: number): string
 }
 
-/** One call that came with a key. */
+/** A call that came with a key. */
 export interface KeyedCall {
   readonly standing: Standing
   /** Keeps the answer. */
   answered(note: string): Promise<void>
-  /** Lets the next call with the key go on: what became of this one is not known. */
+  /** Lets the next call with the key go on: what became of this call is not known. */
   giveUp(): Promise<void>
   /** Lets the key be used as if it were new: the call did nothing. */
   release(): Promise<void>

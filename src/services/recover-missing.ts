@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
 import { matches } from '../core/match.ts'
-import { replayed } from '../core/schedule.ts'
+import { replayed } from '../core/fanout.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
 import type { ReplayReport } from '../surface/events.ts'
@@ -63,7 +63,7 @@ function problemsOf({ endpoint_id, status, attempted_at }: ReplayFilter): FieldE
   return Object.keys(problems).length === 0 ? null : problems
 }
 
-/** The part of a range whose attempts are still there. */
+/** The part of a range whose attempts still exist. */
 function knownRange(ctx: Context, range: TimeRange): TimeRange {
   const { attemptsDays } = ctx.settings.retention
   if (attemptsDays === undefined) return range

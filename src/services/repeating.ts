@@ -4,8 +4,8 @@ import type { Logger } from '../contracts/observer.ts'
 const everyMs = 60_000
 
 /**
- * The same logger, for what may come again and again while an engine is away: a message is told at once, then once a
- * minute, with `times`: how often it came since it was told. So a message names no id.
+ * The same logger, for what may come again and again while an engine is away: a message is logged at once, then once a
+ * minute, with `times`: how often it came since it was last logged. So a message names no id.
  */
 export function repeating(clock: EngineClock, log: Logger): Logger {
   const seen = new Map<string, { toldAt: number; times: number }>()

@@ -44,7 +44,7 @@ export function timeRange(
   return Object.fromEntries(Object.entries(filter).filter(([, value]) => value != null))
 }
 
-/** A cursor as a report told it; null for what is none. */
+/** A cursor as a report contains it; null for what is no cursor. */
 export function cursorOf(cursor: string): ReplayCursor | null {
   const [start = '', end = '', ...more] = cursor.split(cursorSeparator)
   return more.length === 0 && idPattern.test(start) && timeOfId(end) !== null ? { start, end } : null

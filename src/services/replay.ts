@@ -1,5 +1,5 @@
 import type { Context } from '../context.ts'
-import { replayed } from '../core/schedule.ts'
+import { replayed } from '../core/fanout.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
 import { recoverMissing } from './recover-missing.ts'

@@ -1,9 +1,9 @@
 import type { RequestLog, SourceTenant } from '../contracts/request-log.ts'
 import type { SourceRequest } from '../schema/instance.ts'
 
-/** Requests of a source that are kept. */
+/** The most requests that are held of a source. */
 const maxRequests = 50
-/** Sources of which requests are kept: those whose last request is the newest. */
+/** The most sources whose requests are held; sources with the newest last request stay. */
 const maxSources = 1000
 
 /** `took` hears of each request. */

@@ -31,7 +31,7 @@ export function violationError(violation: Violation): PosthornError {
 }
 
 /**
- * The workspace with that id, else the one with that name. The default one is answered too where nobody has written it yet.
+ * The workspace with that id, else the workspace with that name. The default workspace is answered too where nobody has written it yet.
  * @throws PosthornError `unknown_workspace`.
  */
 export async function resolveWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
@@ -39,14 +39,14 @@ export async function resolveWorkspace(ctx: Context, idOrName: string): Promise<
 }
 
 /**
- * The same for a write into the workspace: the default one is written first where nobody has done so yet.
+ * The same for a write into the workspace: the default workspace is written first where nobody has done so yet.
  * @throws PosthornError `unknown_workspace`.
  */
 export async function writableWorkspace(ctx: Context, idOrName: string): Promise<Workspace> {
   return (await stored(ctx, idOrName)) ?? (await makeDefault(ctx))
 }
 
-/** The stored workspace; null for the default one that nobody has written yet. */
+/** The stored workspace; null for the default workspace that nobody has written yet. */
 async function stored(ctx: Context, idOrName: string): Promise<Workspace | null> {
   if (!isStorableText(idOrName)) throw new PosthornError('validation', textRule)
   const found = await ctx.storage.workspaces.find(idOrName)

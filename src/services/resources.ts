@@ -8,7 +8,7 @@ import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceUseCases } from './use-cases.ts'
-import { refusalOf } from './taken.ts'
+import { refusalOf } from './violation-error.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { boundsOf, unknownWorkspace, writeInto } from './resolve-workspace.ts'
 
@@ -33,9 +33,9 @@ export interface ResourceKind<Row extends Resource> {
   readonly parameters: Parameters
   /** Validates a whole input. `existing` is the row that it replaces, whose generated parts it keeps. */
   describe(input: unknown, existing: Row | null, workspaceId: string): Awaitable<Described<Row>>
-  /** Stores a new row; the collection's insert unless told. */
+  /** Stores a new row. Default: `insert` of the collection. */
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
-  /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this one replaces. */
+  /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this row replaces. */
   written?(row: Omit<Row, keyof Disabling>, before: Row | null): Row
   /** What the answer to an update tells beside the row. */
   told?(before: Row, after: Row): Partial<Row>
@@ -118,7 +118,7 @@ async function change<Row extends Resource>(
   })
 }
 
-/** A row in the order of keys in which it is answered. `before` is the row that this one replaces. */
+/** A row in the order of keys in which it is answered. `before` is the row that this row replaces. */
 function assemble<Row extends Resource>(
   ctx: Context,
   { written }: ResourceKind<Row>,

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { openAttempt, shownAttempt } from '../core/attempt.ts'
-import { manual } from '../core/schedule.ts'
+import { manual } from '../core/fanout.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './job-of.ts'

@@ -4,7 +4,7 @@ import type { Storage } from '../contracts/storage.ts'
 
 const reloadEveryMs = 1000
 
-/** The gateway's table of sources: one snapshot, read again when told so, or when a path is not in it. */
+/** The gateway's table of sources: a snapshot, read again after `forget`, or when a path is not in it. */
 export interface RouteTable {
   find(path: string, method: string): Promise<Route | undefined>
   forget(): void
@@ -14,7 +14,7 @@ export function routeTable(storage: Storage, clock: Clock): RouteTable {
   let table: Table | null = null
   let loading: Promise<Table> | null = null
   let loadedAt = -Infinity
-  /** Raised when told to forget: a load that began before it may not be kept. */
+  /** Raised by `forget`: the answer of a load that began before then is thrown away. */
   let epoch = 0
 
   async function load(): Promise<Table> {
@@ -44,7 +44,7 @@ export function routeTable(storage: Storage, clock: Clock): RouteTable {
     async find(path, method) {
       const known = table === null ? undefined : look(table, path, method)
       if (known !== undefined) return known
-      // A path that is not there may be new, made by another process; but unknown paths may not become a load on storage.
+      // A path that does not exist may be new, made by another process; but unknown paths may not become a load on storage.
       if (table !== null && clock.now() - loadedAt < reloadEveryMs) return undefined
       return look(await shared(), path, method)
     },

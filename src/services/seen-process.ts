@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import { minuteMs } from '../core/periods.ts'
 
-/** A process that was not seen for so long is no longer told of. */
+/** A process that was not seen for so long is no longer listed. */
 export const processesKeptMs = 5 * minuteMs
 
 /** Writes how this process is now, so that others can tell of it. */

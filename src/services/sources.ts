@@ -21,7 +21,7 @@ export function sourceService(ctx: Context): Omit<SourceUseCases, 'requests'> {
   })
 }
 
-/** A config whose path is there: its own, else that of the row it replaces, else a new one that cannot be guessed. */
+/** A config with a path: the path given, else that of the row before, else a new path that cannot be guessed. */
 export function withPath(
   { http }: { readonly http: Omit<Source['config']['http'], 'path'> & { readonly path: string | null } },
   existing: Source | null,

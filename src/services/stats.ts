@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Counts, Grouping, StatisticsQuery, StatisticsRow } from '../contracts/storage/statistics.ts'
-import { addCounts, classesOf, noCounts, percentile } from '../core/counts.ts'
+import { addCounts, classesOf, noCounts } from '../core/counts.ts'
+import { percentile } from '../core/percentile.ts'
 import { dayMs, hourMs, minuteMs, startOf } from '../core/periods.ts'
 import { statsParameters } from '../schema/page.ts'
 import type { InstanceStatsInput, StatsBucket, StatsReport, StatsStep } from '../schema/stats.ts'
@@ -67,7 +68,7 @@ function queryOf(ctx: Context, workspaceId: string | null, asked: InstanceStatsI
   return { workspaceId, step, from, to, endpoint_id, event_type }
 }
 
-/** The first bucket of which everything is still there. */
+/** The first bucket that is still complete. */
 function oldestOf(ctx: Context, step: StatsStep, now: number): number {
   if (step === 'minute') return startOf(now - minutesKeptMs(ctx), minuteMs)
   return step === 'hour' ? startOf(now - hoursKeptMs, dayMs) : -Infinity

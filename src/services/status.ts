@@ -6,7 +6,7 @@ import type { ComponentHealth } from '../schema/status.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import type { Services } from './use-cases.ts'
 
-/** Less than five seconds, so that a fault is told within them. */
+/** Less than five seconds, so that a fault is reported within five seconds. */
 const deadlineMs = 4_000
 
 /** The report of an instance and whether it can work. */
@@ -72,7 +72,7 @@ async function component(ctx: Context, part: EnginePart, probe: () => Promise<un
   }
 }
 
-/** Missing news are no reason to be DOWN: polling finds what they would have told. */
+/** A lost listener is no reason to be DOWN: polling finds what it would have reported. */
 async function isListening(part: EnginePart): Promise<boolean | undefined> {
   try {
     return await part.listening?.()

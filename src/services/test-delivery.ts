@@ -3,7 +3,7 @@ import * as v from 'valibot'
 import type { Context } from '../context.ts'
 import { Cancellation } from '../core/cancellation.ts'
 import { jsonOf } from '../core/json-of.ts'
-import { testAttempt } from '../core/schedule.ts'
+import { testAttempt } from '../core/fanout.ts'
 import { tenantShares } from '../core/tenants.ts'
 import { notFound, PosthornError } from '../errors.ts'
 import type { Attempt } from '../schema/attempt.ts'
@@ -29,7 +29,7 @@ export const testInput = object({
 const graceMs = 10_000
 
 /**
- * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed one is not retried. As many are
+ * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed test is not retried. As many are
  * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
  * So does a call that found no connection: a worker then makes the delivery.
  */
@@ -81,7 +81,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
   }
 }
 
-/** Without the time at which a worker would take it over, of which listeners need not hear. */
+/** Without the time at which a worker would take the attempt over: listeners do not need it. */
 function dueAtOnce(held: Loaded): Loaded {
   const { attempt } = held.delivery
   return { ...held, delivery: { ...held.delivery, attempt: { ...attempt, scheduled_at: attempt.created_at } } }

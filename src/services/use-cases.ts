@@ -27,7 +27,7 @@ import type { WorkspaceService } from '../surface/workspaces.ts'
 // The use cases behind the functions of surface/. Where a function shows its answer in another form than the use case
 // has, the use case is declared here; every other one is the function itself.
 
-/** A row, and whether the call made it: false where the row was there already. */
+/** A row, and whether the call made it: false where the row existed already. */
 export interface Created<Row> {
   readonly row: Row
   readonly created: boolean
@@ -68,7 +68,7 @@ export interface EventUseCases
   get(workspace: string, id: string): Promise<StoredEvent>
   /** `created` is false when the `unique_id` was seen before: then `row` is the stored event. */
   create(workspace: string, input: EventInput): Promise<Created<StoredEvent>>
-  /** One answer for each event, in order. */
+  /** An answer for each event, in order. */
   createMany(workspace: string, inputs: readonly EventInput[]): Promise<readonly StoredAnswer[]>
 }
 

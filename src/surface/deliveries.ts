@@ -6,9 +6,9 @@ import type { CursorPage, TimeFilter } from '../schema/page.ts'
 export interface DeliveryListInput {
   /** The most rows of a page, 1 to 1000. Default 20. */
   readonly limit?: number
-  /** Only rows behind this one: `next` of the page before. */
+  /** Only rows behind this row: `next` of the page before. */
   readonly after?: string
-  /** Only rows before this one: `prev` of the page behind. */
+  /** Only rows before this row: `prev` of the page behind. */
   readonly before?: string
   /** When the events were created. */
   readonly created_at?: TimeFilter

@@ -71,7 +71,7 @@ export interface EraseReport {
 export interface ExplainOptions {
   /** The most endpoints, 1 to 1000. Default: all of the workspace. */
   readonly limit?: number | undefined
-  /** Only endpoints with ids beyond this one: the last `endpoint_id` of the page before. */
+  /** Only endpoints with ids beyond this id: the last `endpoint_id` of the page before. */
   readonly after?: string | undefined
 }
 

@@ -36,7 +36,7 @@ export interface ServiceFunctions<Catalogue extends object = AnyEvents, Plugins 
   readonly config: ConfigService
   /** The event types of the catalogue. */
   readonly eventTypes: EventTypeService
-  /** What is told of all workspaces together, and of the processes that work for them. */
+  /** Statistics of all workspaces together, and of the processes that work for them. */
   readonly instance: InstanceService
   /**
    * The attempts of a workspace that ended, counted by minute, hour or day, with percentiles of their latency. Test deliveries

@@ -1,7 +1,7 @@
 import type { ProcessReport } from '../schema/instance.ts'
 import type { InstanceStatsInput, StatsReport } from '../schema/stats.ts'
 
-/** What is told of all workspaces together, and of the processes that work for them. */
+/** Statistics of all workspaces together, and of the processes that work for them. */
 export interface InstanceService {
   /**
    * The attempts of all workspaces that ended, counted as `stats` counts those of one.

@@ -39,7 +39,7 @@ export interface Posthorn<Catalogue extends object = AnyEvents, Plugins = Plugin
   readonly secrets: SecretsService
   /** The report of this instance: memory, counters of this process since its start, and the queue. */
   status(): Promise<StatusReport>
-  /** Whether storage and queue answer and take writes, within 4 s; a fault is told within 5 s. */
+  /** Whether storage and queue answer and take writes, within 4 s; a fault is reported within 5 s. */
   health(): Promise<HealthReport>
   /**
    * Tells what happens in this process, after it was stored. Answers how to stop listening.

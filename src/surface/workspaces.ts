@@ -3,7 +3,7 @@ import type { EnsureWorkspaceInput, Workspace, WorkspaceInput } from '../schema/
 import type { CursorQuery, NamedListInput, OffsetQuery, PageOf } from './lists.ts'
 import type { MergePatch } from './resource.ts'
 
-/** Workspaces: namespaces of endpoints, sources, plugins, events and attempts. The workspace `default` is always there. */
+/** Workspaces: namespaces of endpoints, sources, plugins, events and attempts. The workspace `default` always exists. */
 export interface WorkspaceService {
   /**
    * Lists workspaces, the newest first unless `sort` says otherwise.
@@ -22,7 +22,7 @@ export interface WorkspaceService {
    */
   create(input: WorkspaceInput): Promise<Workspace>
   /**
-   * Creates the workspace with this id, or answers the one that is there, as it is. Of many callers at once one creates it.
+   * Creates the workspace with this id, or answers the existing workspace, as it is. Of many callers at once a single caller creates it.
    * @throws PosthornError validation, unique_violation (another workspace has the name)
    * @example await posthorn.workspaces.ensure({ id: customer.id })
    */

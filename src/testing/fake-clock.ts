@@ -3,12 +3,12 @@ import type { Clock } from '../contracts/clock.ts'
 /** A span of time: milliseconds, or `500ms`, `30s`, `5m`, `1h`, `2d`. */
 export type Span = number | string
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that stands still until `advance` is called. */
 export interface FakeClock extends Clock {
   readonly system: false
   elapsed(): number
   /**
-   * Goes on by that much. Whoever sleeps until then wakes at its own time, in order, and what it does next runs before
+   * Goes on by `ms`. Each sleeper until then wakes at its time, in order, and what it does next runs before
    * the clock goes on, as far as it waits for no real time.
    */
   advance(by: Span): Promise<void>
@@ -21,12 +21,17 @@ const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h:
 /** How many times the event loop goes round before the clock goes on: promises of timers and sockets take some. */
 const turns = 3
 
-/** @param start unix milliseconds, 2026-01-01T00:00:00Z by default. */
+/**
+ * @param start unix milliseconds, 2026-01-01T00:00:00Z by default.
+ * @example
+ * const clock = fakeClock()
+ * await clock.advance(60_000) // whoever sleeps until then wakes
+ */
 export function fakeClock(start = 1_767_225_600_000): FakeClock {
   const sleepers = new Set<{ readonly at: number; readonly wake: () => void }>()
   let time = start
 
-  /** The one whose time comes first; of several, the one that fell asleep first. */
+  /** The sleeper whose time comes first; of several, the sleeper that fell asleep first. */
   const next = () => {
     let earliest: { readonly at: number; readonly wake: () => void } | null = null
     for (const sleeper of sleepers) if (earliest === null || sleeper.at < earliest.at) earliest = sleeper
@@ -80,7 +85,10 @@ export function fakeClock(start = 1_767_225_600_000): FakeClock {
   }
 }
 
-/** @throws RangeError for what is no span of time. */
+/**
+ * @throws RangeError for what is no span of time.
+ * @example duration('1h') // 3600000
+ */
 export function duration(span: Span): number {
   if (typeof span === 'number') {
     if (span >= 0) return span

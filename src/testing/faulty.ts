@@ -14,8 +14,10 @@ export interface Fault {
 }
 
 /**
- * The same contract, one call of which fails as a lost connection does: `faulty(storage, { failAt: 3, mode: 'after' })`.
+ * The same contract, one call of which fails as a lost connection does.
  * Run a scenario once for every call to see what a crash at each point leaves behind.
+ *
+ * @example const posthorn = createTestPosthorn({ storage: faulty(memory(), { failAt: 3, mode: 'after' }) })
  */
 export function faulty<Contract extends object>(contract: Contract, { failAt, mode, onCall }: Fault): Contract {
   let count = 0

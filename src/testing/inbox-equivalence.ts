@@ -3,7 +3,11 @@ import { alike, type Equivalence, inBoth } from './equivalence.ts'
 import { random } from './random.ts'
 import { start } from './storage/rows.ts'
 
-/** Drives two inboxes with the same random operations, and throws at the first answer that differs. */
+/**
+ * Drives two inboxes with the same random operations, and throws at the first answer that differs.
+ *
+ * @example await runInboxEquivalence({ seed: 1, operations: 500, left: memory().inbox, right: myInbox })
+ */
 export async function runInboxEquivalence({ seed, operations, left, right }: Equivalence<Inbox>): Promise<void> {
   const { below, of } = random(seed)
   const taken: { readonly left: readonly Taken[]; readonly right: readonly Taken[] }[] = []

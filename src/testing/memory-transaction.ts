@@ -9,9 +9,13 @@ export interface TestTransaction extends MemoryTransaction {
 }
 
 /**
- * Makes host code testable that publishes inside its own transaction, without a database:
- * `const tx = memoryTransaction(); await posthorn.using(tx).events.create(...); await tx.commit()`.
+ * Makes host code testable that publishes inside its own transaction, without a database.
  * What is written is seen through `using(tx)` alone until the commit. It copies the whole memory, so it is for tests.
+ *
+ * @example
+ * const tx = memoryTransaction()
+ * await posthorn.using(tx).events.create('default', { event_type: 'invoice.paid', data: {} })
+ * await tx.commit()
  */
 export function memoryTransaction(): TestTransaction {
   const participants: Parameters<MemoryTransaction['join']>[0][] = []

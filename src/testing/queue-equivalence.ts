@@ -3,7 +3,11 @@ import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { start } from './storage/rows.ts'
 
-/** Drives two queues with the same random operations, and throws at the first answer that differs. */
+/**
+ * Drives two queues with the same random operations, and throws at the first answer that differs.
+ *
+ * @example await runQueueEquivalence({ seed: 1, operations: 500, left: memory().queue, right: myQueue })
+ */
 export async function runQueueEquivalence({ seed, operations, left, right }: Equivalence<Queue>): Promise<void> {
   const rolls = random(seed)
   const { below, of } = rolls

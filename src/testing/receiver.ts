@@ -31,7 +31,7 @@ export interface ScriptedReceiver {
 export interface ScriptedReceivers extends HttpClient {
   /** All requests, in the order they were sent. */
   readonly deliveries: readonly RecordedDelivery[]
-  /** The receiver of a URL; one that was not scripted answers 200. */
+  /** The receiver of a URL; without a script it answers 200. */
   receiver(url: string): ScriptedReceiver
 }
 

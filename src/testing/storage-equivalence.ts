@@ -6,7 +6,11 @@ import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { attempt, endpoint, entry, event, plugin, settlement, source, start, workspace } from './storage/rows.ts'
 
-/** Drives two storages with the same random operations, and throws at the first answer that differs. Their queues stay empty. */
+/**
+ * Drives two storages with the same random operations, and throws at the first answer that differs. Their queues stay empty.
+ *
+ * @example await runStorageEquivalence({ seed: 1, operations: 500, left: memory(), right: myStorage })
+ */
 export async function runStorageEquivalence({ seed, operations, left, right }: Equivalence<Storage>): Promise<void> {
   const { below, of } = random(seed)
   const both = <Answer>(run: (storage: Storage, side: 'left' | 'right') => Promise<Answer>): Promise<Pair<Answer>> =>
@@ -15,7 +19,7 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
   const made: NewAttempt[] = []
   let now = start
   let count = 0
-  /** The configuration's revisions that each side told last, which may be stale by now. */
+  /** The configuration's revisions that each side answered last, which may be stale by now. */
   const told = new Map<string, Pair<number>>()
 
   const rows = () => {
@@ -239,7 +243,7 @@ function nameOf(id: string): string {
   return `name of ${id}`
 }
 
-/** A page without what is told of an empty one. */
+/** A page without what engines say of an empty page. */
 async function listed<Row>(page: Promise<Page<Row>>): Promise<unknown> {
   const { rows, total, preceded, followed } = await page
   return rows.length === 0 ? { rows, total } : { rows, total, preceded, followed }

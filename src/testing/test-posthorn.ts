@@ -18,7 +18,7 @@ const signalOf = {
   'endpoint.disabled': 'endpoint.disabled',
 } as const
 
-/** An instance whose time stands still until it is told to go on, and whose receivers are scripted. */
+/** An instance whose time stands still until `advance` is called, and whose receivers are scripted. */
 export interface TestPosthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput> extends Posthorn<
   Catalogue,
   Plugins
@@ -47,6 +47,12 @@ export interface TestPosthornOptions<
 /**
  * Makes an instance for tests: in memory, with a fake clock, sending nothing. Nothing needs `start`: publish, then
  * `drain()` or `advance('1h')`, and a retry chain of days takes milliseconds.
+ *
+ * @example
+ * const posthorn = createTestPosthorn()
+ * await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+ * await posthorn.events.create('default', { event_type: 'invoice.paid', data: {} })
+ * await posthorn.drain()
  */
 export function createTestPosthorn<
   Events extends AnyEvents = AnyEvents,

@@ -4,17 +4,13 @@ import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { InboxConsumer } from './inbox.ts'
 import type { Outcomes } from './outcomes.ts'
-import type { Rests } from './rests.ts'
+import { dueTimes, IdleWait } from './polling.ts'
+import type { Rests } from './resting-endpoints.ts'
 import type { Slots } from './slots.ts'
 import type { Sweep } from './sweep.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
 
-/** An idle loop asks the engine again after this time, then after twice as long, and so on up to `maxIdleMs`. */
-const firstIdleMs = 50
-const maxIdleMs = 1000
-/** The longest wait where the engine reports new jobs and messages. */
-const maxIdleListeningMs = 10_000
 const sweepEveryMs = 1000
 const quickSweepMs = 50
 const brokenWaitMs = 1000
@@ -53,24 +49,23 @@ export function runLoops(run: Run): Promise<unknown> {
   ])
 }
 
-/** Claims while there is something to claim. Else waits: for a wake-up, for the next due time, at most for `maxMs`. */
+/** Claims while there is something to claim. Else waits: for a wake-up, for the next due time, at most for `idle.maxMs`. */
 async function deliveryLoop(run: Run): Promise<void> {
   const { ctx, parts, wakeups, signal } = run
-  const maxMs = ctx.queue.onAdded === undefined ? maxIdleMs : maxIdleListeningMs
+  const idle = new IdleWait(ctx.queue.onAdded !== undefined)
   const untilDue = dueTimes(ctx, parts.holds)
-  let idleMs = firstIdleMs
   await repeat(
     run,
     'jobs could not be claimed',
     async () => {
       const max = parts.deliveries.mayClaim()
       const claimed = max > 0 ? await parts.deliveries.claim({ paced: true }) : 0
-      if (claimed > 0) idleMs = firstIdleMs
+      if (claimed > 0) idle.reset()
       if (max > 0 && claimed >= max) return // there may be more
       const asks = max > 0 && !wakeups.jobs.isRemembered()
-      const ms = asks ? Math.min(idleMs, await untilDue(), parts.slots.untilRoom()) : maxMs
+      const ms = asks ? Math.min(idle.ms, await untilDue(), parts.slots.untilRoom()) : idle.maxMs
       const cause = await wakeups.jobs.wait(ms, signal)
-      idleMs = cause === null ? Math.min(idleMs * 2, maxMs) : firstIdleMs
+      idle.waited(cause)
       // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New
       // jobs do not wait for that.
       if (cause !== null && cause !== 'added') await wakeups.jobs.wait(parts.slots.gapMs(), signal, 'added')
@@ -83,31 +78,15 @@ async function deliveryLoop(run: Run): Promise<void> {
   )
 }
 
-/** Answers in how many milliseconds a waiting job falls due. Asks the engine at most each 50 ms while jobs are held. */
-function dueTimes(ctx: Context, holds: Holds): () => Promise<number> {
-  let askedAt = -Infinity
-  return async () => {
-    if (holds.size > 0 && ctx.clock.elapsed() - askedAt < firstIdleMs) return firstIdleMs
-    askedAt = ctx.clock.elapsed()
-    const now = ctx.clock.now()
-    const next = (await ctx.queue.nextDueAt?.(now)) ?? null
-    if (next === null) return Infinity
-    // A job that is due and was not claimed has to wait for something else, and may hide the next due time.
-    return next <= now ? maxIdleMs : next - now
-  }
-}
-
 async function inboxLoop(run: Run): Promise<void> {
   const { ctx, parts, wakeups, signal } = run
-  const maxMs = ctx.inbox.onPut === undefined ? maxIdleMs : maxIdleListeningMs
-  let idleMs = firstIdleMs
+  const idle = new IdleWait(ctx.inbox.onPut !== undefined)
   await repeat(run, 'the inbox could not be read', async () => {
     if ((await parts.inbox.batch(signal)) > 0) {
-      idleMs = firstIdleMs
+      idle.reset()
       return
     }
-    const cause = await wakeups.messages.wait(idleMs, signal)
-    idleMs = cause === null ? Math.min(idleMs * 2, maxMs) : firstIdleMs
+    idle.waited(await wakeups.messages.wait(idle.ms, signal))
   })
 }
 

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Grant } from '../contracts/limiter.ts'
-import { setAside } from './held-endpoints.ts'
+import { setAside } from './paused-endpoints.ts'
 import type { Hold } from './holds.ts'
 import type { ReadyJob } from './ready-job.ts'
 

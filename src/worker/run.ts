@@ -42,7 +42,7 @@ export class Run {
     await this.#listen(messages)
   }
 
-  /** What the engines advise, where the schema is the right one. */
+  /** What the engines advise, where the schema has the right version. */
   async #verified(): Promise<readonly string[]> {
     const { ctx } = this.#needs
     await ctx.storage.verify?.()

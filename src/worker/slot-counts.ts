@@ -1,6 +1,6 @@
 import type { Claim, ClaimOptions } from '../contracts/queue.ts'
 import { maxLow } from '../core/job-rank.ts'
-import { maxFor } from '../core/share.ts'
+import { maxFor } from '../core/fair-share.ts'
 
 /** What a claim is asked for, as far as slots decide it. */
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>

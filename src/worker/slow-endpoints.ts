@@ -1,6 +1,6 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
-import { mayTake } from '../core/share.ts'
+import { mayTake } from '../core/fair-share.ts'
 import type { Watched } from './watched.ts'
 import { Watchlist } from './watchlist.ts'
 
@@ -50,7 +50,7 @@ export class SlowEndpoints {
   }
 
   /**
-   * Chooses the watched endpoints of which the next claim may take a job each. The others are left out. `paced`: a few
+   * Chooses the watched endpoints that may give the next claim one job each. The others are left out. `paced`: a few
    * slow endpoints at a time.
    */
   choose(paced: boolean): { readonly chosen: ReadonlySet<string>; readonly leftOut: ReadonlySet<string> } {

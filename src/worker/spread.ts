@@ -2,7 +2,7 @@ import type { EngineClock } from '../contracts/clock.ts'
 
 /** A request that ended counts for one part in this many of the average. */
 const averageOver = 64
-/** A claim follows the one before after the time of a request divided by this. */
+/** A claim follows the claim before after the time of a request divided by this. */
 const claimsInRequest = 50
 /** Claims are at most this far apart. */
 const maxGapMs = 20

@@ -19,7 +19,7 @@ export class WatchedKind {
   readonly tried = new Set<Watched>()
   /** Endpoints with a waiting job, by workspace. Workspaces stand in the order of their turns. */
   readonly waiting = new Map<string, Set<Watched>>()
-  /** Endpoints without a request in flight, of which nobody knows whether a job waits. */
+  /** Endpoints without a request in flight. Nobody knows whether they have a waiting job. */
   readonly others = new Set<Watched>()
   readonly #slots = new Map<string, number>()
   readonly #max: number

@@ -1,4 +1,4 @@
-import { mayTake } from '../core/share.ts'
+import { mayTake } from '../core/fair-share.ts'
 import { type Kind, type Watched, WatchedKind } from './watched.ts'
 
 /** The watched endpoints of both kinds, and who of them is tried next. */

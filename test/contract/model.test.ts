@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
 import { maxLow } from '../../src/core/job-rank.ts'
-import { maxFor } from '../../src/core/share.ts'
+import { maxFor } from '../../src/core/fair-share.ts'
 import { runQueueEquivalence } from '../../src/testing/queue-equivalence.ts'
 import { runStorageEquivalence } from '../../src/testing/storage-equivalence.ts'
 

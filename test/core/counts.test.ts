@@ -9,8 +9,8 @@ import {
   isSuccess,
   latencyBounds,
   noCounts,
-  percentile,
 } from '../../src/core/counts.ts'
+import { percentile } from '../../src/core/percentile.ts'
 import { maxTypes, typeNamer } from '../../src/core/counted-types.ts'
 import { fold, notesIn } from '../../src/core/notes.ts'
 

@@ -2,7 +2,7 @@ import type { Socket } from 'node:net'
 
 import { describe, expect, test } from 'vitest'
 
-import { restOfAnswerMs } from '../../src/core/answer.ts'
+import { restOfAnswerMs } from '../../src/core/rest-of-answer.ts'
 import { expectKind, connectionKinds } from './client.ts'
 import { rawReceiver, receiver } from './receiver.ts'
 

@@ -1,7 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { backoff } from '../../src/core/backoff.ts'
-import { followUp } from '../../src/core/schedule.ts'
+import { backoff, nextAttempt } from '../../src/core/backoff.ts'
 import type { Options } from '../../src/options.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { attemptRow } from '../support/rows.ts'
@@ -34,7 +33,7 @@ describe('waits', () => {
   })
 
   test('get a share of themselves added, and are never shorter', () => {
-    const next = (added: number) => followUp(attemptRow(), [0, 60], 1000, 0, () => 'n', added)!.scheduled_at
+    const next = (added: number) => nextAttempt(attemptRow(), [0, 60], 1000, 0, () => 'n', added)!.scheduled_at
     expect([next(0), next(0.25), next(0.0000001)]).toEqual([61_000, 76_000, 61_001])
   })
 

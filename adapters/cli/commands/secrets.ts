@@ -15,7 +15,7 @@ interface Given {
   readonly json?: true
 }
 
-/** How often progress is told. */
+/** How often progress is reported. */
 const progressMs = 1_000
 
 /** Both work with the engine itself, as a server with the same settings would. */

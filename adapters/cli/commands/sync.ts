@@ -59,7 +59,7 @@ async function documentOf(file: string): Promise<ConfigDocument> {
 
 const kinds = ['endpoints', 'sources'] as const
 
-/** Kinds of which the document says nothing and which the server left alone. */
+/** Kinds that the document does not name and that the server left alone. */
 function absentKinds(document: ConfigDocument, report: SyncReport): string[] {
   return kinds.filter((kind) => !(kind in (document ?? {})) && report[kind].deleted === 0)
 }

@@ -108,7 +108,7 @@ export interface Settlement {
   readonly settled_at: number
   /** The follow-up. */
   readonly next: PlannedAttempt | null
-  /** Disables the endpoint if its url, as it is configured, is still this one (410 Gone). */
+  /** Disables the endpoint if its url, as it is configured, is still this url (410 Gone). */
   readonly disable: { readonly url: string } | null
   /** Leaves a note of the outcome to be counted, in the same step. Null: counted nowhere. */
   readonly counted: Counted | null
@@ -119,8 +119,8 @@ export interface Settlement {
 /**
  * `settled`: the attempt was closed by this very settlement, now or by an earlier call whose answer was lost. Two
  * settlements of one attempt are the same when they have the same follow-up, or both have none, and agree in `status`,
- * `attempted_at` and `settled_at`: another one comes from another hold, which begins after this one lapsed. False when the
- * attempt was closed otherwise, or is not there: then nothing was written but the completion of the claim. Of two
+ * `attempted_at` and `settled_at`: another settlement comes from another hold, which begins after this hold lapsed. False when the
+ * attempt was closed otherwise, or does not exist: then nothing was written but the completion of the claim. Of two
  * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint. `refused`: why
  * the engine refused this settlement alone; then neither of the two is true, and the claim is not completed.
  */
@@ -147,7 +147,7 @@ export interface Attempts {
   load(ids: readonly string[]): Promise<readonly Delivery[]>
   /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
   settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
-  /** Adds attempts to events of the workspace; those whose id is there already, or whose event is not, are left out. Answers which are there now. */
+  /** Adds attempts to events of the workspace; attempts whose id exists already, or whose event does not exist, are left out. Answers which exist now. */
   add(workspaceId: string, attempts: readonly PlannedAttempt[], options: Adding): Promise<readonly boolean[]>
   get(workspaceId: string, id: string): Promise<StoredAttempt | null>
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>

@@ -1,5 +1,5 @@
 /**
- * Why an operational event is to be published. `troubled` is kept after the event of a disabled or failing endpoint, until
+ * Why an operational event is to be published. `troubled` stays after the event of a disabled or failing endpoint, until
  * the endpoint has a success again: then that it recovered is published.
  */
 export type CauseKind = 'exhausted' | 'disabled' | 'failing' | 'troubled'
@@ -24,10 +24,10 @@ export interface Cause {
 
 /** What operational events are yet to be published of. A cause outlives the process that saw it. */
 export interface Causes {
-  /** Causes that are there already stay as they are. */
+  /** Causes that exist already stay as they are. */
   add(causes: readonly Cause[]): Promise<void>
   /** Causes of a kind in id order, after an id. */
   list(options: { kind: CauseKind; after: string | null; limit: number }): Promise<readonly Cause[]>
-  /** Removes causes. One that is not there is no error. */
+  /** Removes causes. A cause that does not exist is no error. */
   remove(causes: readonly Pick<Cause, 'kind' | 'id'>[]): Promise<void>
 }

@@ -31,7 +31,7 @@ export interface Stored<Row> {
   readonly revision: number
 }
 
-/** `missing`: the row, or the workspace around it, is not there. `conflict`: somebody wrote the row meanwhile. */
+/** `missing`: the row, or the workspace around it, does not exist. `conflict`: somebody wrote the row meanwhile. */
 export type Inserted = 'written' | 'missing' | Violation
 
 export type Updated = 'written' | 'missing' | 'conflict' | Violation
@@ -40,7 +40,7 @@ export interface Workspaces {
   /** Refuses an id or name that is another workspace's id or name: `{ id }` or `{ name }`, id first. Never 'missing'. */
   insert(row: Workspace): Promise<Inserted>
   get(id: string): Promise<Stored<Workspace> | null>
-  /** The workspace with that id, else the one with that name. */
+  /** The workspace with that id, else the workspace with that name. */
   find(idOrName: string): Promise<Stored<Workspace> | null>
   list(query: ListQuery): Promise<Page<Workspace>>
   update(row: Workspace, from: number): Promise<Updated>

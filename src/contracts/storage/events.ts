@@ -19,15 +19,15 @@ export interface IngestEntry {
   /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
   readonly trace?: string
   /**
-   * Made for this very call, where the publisher chose the event's id. An event that is there with this token was stored by
-   * an earlier flush of this call, whose answer was lost. Missing: an event that is there with the same content was.
+   * Made for this very call, where the publisher chose the event's id. An event that exists with this token was stored by
+   * an earlier flush of this call, whose answer was lost. Missing: an event that exists with the same content was.
    */
   readonly token?: string
 }
 
 /**
  * `stored`: event and attempts are there, now or since an earlier flush of the same call.
- * `duplicate`: the `unique_id` was seen; `event` is the stored one. `id_taken`: another event has this id.
+ * `duplicate`: the `unique_id` was seen; `event` is the stored event. `id_taken`: another event has this id.
  * `stale`: the configuration moved on (or the workspace is gone); match again. `rejected`: the engine refused this entry alone.
  * `held`: an open transaction of a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask again.
  */
@@ -65,7 +65,7 @@ export interface Events {
   /** Events in the order of their time, then of their ids; fewer than `limit` where there are no more. */
   timeline(workspaceId: string, query: TimelineQuery): Promise<readonly EventHead[]>
   /**
-   * Removes events with all their attempts, open ones with their jobs, and all that was recorded. Ids that are not there are
+   * Removes events with all their attempts, open ones with their jobs, and all that was recorded. Ids that do not exist are
    * left out. Answers how many events went.
    */
   erase(workspaceId: string, ids: readonly string[]): Promise<number>

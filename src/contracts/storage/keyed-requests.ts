@@ -1,6 +1,6 @@
 /** A request that carries an `Idempotency-Key`. */
 export interface KeyedRequest {
-  /** Id of the workspace that the request is about; empty for one that is about none. */
+  /** Id of the workspace that the request is about; empty for a request about none. */
   readonly workspace_id: string
   /** The key, unique in the workspace. */
   readonly key: string
@@ -12,7 +12,7 @@ export interface KeyedRequest {
   readonly begun_at: number
   /** Until when no other call does the request, unix milliseconds; null once it is answered. */
   readonly lease_until: number | null
-  /** What is kept with the key. */
+  /** What is stored with the key. */
   readonly note: string
 }
 
@@ -27,7 +27,7 @@ export interface KeyedRequests {
    * without an answer: then `begun_at` and `note` stay those of that call.
    */
   take(request: KeyedRequest, before: number): Promise<KeyedRequest>
-  /** Writes what is kept and until when, where the call still has the key. */
+  /** Stores a note and until when it stands, where the call still has the key. */
   update(holder: KeyHolder & Pick<KeyedRequest, 'lease_until' | 'note'>): Promise<void>
   /** Makes the key new again, where the call still has it. */
   release(holder: KeyHolder): Promise<void>

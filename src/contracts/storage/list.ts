@@ -19,7 +19,7 @@ export interface ListQuery {
   readonly descending: boolean
   readonly name?: string
   readonly created_at?: TimeRange
-  /** Every pair must be there. */
+  /** Every pair must exist. */
   readonly metadata?: Readonly<Record<string, string>>
 }
 

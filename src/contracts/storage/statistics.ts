@@ -19,7 +19,7 @@ export interface StatisticsQuery {
   readonly event_type?: string | undefined
 }
 
-/** The groups that are told by name. All others come together as `*`. */
+/** The groups that are answered by name. All others are added up as `*`. */
 export interface Grouping {
   /** What is grouped by. */
   readonly by: StatsGroup

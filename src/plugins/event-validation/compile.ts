@@ -23,7 +23,7 @@ interface CompilerTools extends Omit<AssertionTools, 'pattern' | 'budget'> {
   readonly tracksSeen: boolean
 }
 
-/** Makes checks of schemas; what cannot be made one, such as an invalid pattern, is told by `report`. */
+/** Makes checks of schemas. `report` gets what no check can be made of, such as an invalid pattern. */
 export function makeCompiler(library: Library, tools: CompilerTools, report: (problem: Problem) => void): Compiler {
   return new SchemaCompiler(library, tools, report)
 }

@@ -38,6 +38,8 @@ const makingMs = 1000
  * outside themselves but their meta-schema, patterns match in linear time, and no event costs more than a bounded amount
  * of work: on Node, Deno and Bun in a process of its own, 1 s and 64 MiB; elsewhere in the request's own thread, about
  * 100 ms. Needs the package `re2js`.
+ *
+ * @example const posthorn = createPosthorn({ plugins: [eventValidation()] })
  */
 export function eventValidation(): PluginKind<EventValidationConfig> {
   const runners = runnerOf<Runner>(({ thread }) => (thread === undefined ? ownThreadRunner() : processRunner(thread)))

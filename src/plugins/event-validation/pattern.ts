@@ -51,7 +51,7 @@ export function patternCompiler(re2: typeof RE2JS): PatternCompiler {
   }
 }
 
-/** Whether a text is a pattern of ECMA-262. Nothing is compiled for it, and nothing kept. */
+/** Whether a text is a pattern of ECMA-262. Nothing is compiled or remembered. */
 export function isPattern(text: string, work: Work): boolean {
   spend(work, syntaxSteps(text))
   try {

@@ -21,7 +21,7 @@ export interface Work extends Budget {
   readonly scope: string[]
   /** The way to the value that is looked at. */
   readonly path: (string | number)[]
-  /** Reasons told so far; null where none are wanted. */
+  /** Reasons found so far; null where none are wanted. */
   readonly reasons: { readonly path: readonly (string | number)[]; readonly reason: string }[] | null
   /** Those of objects seen so far: objects of many keys are slow to list. */
   readonly entries: WeakMap<object, readonly Entry[]>

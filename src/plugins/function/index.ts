@@ -28,6 +28,8 @@ const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
  * Lets a source or an endpoint run JavaScript of its own: `handle()`, in a sandbox that sees the request and nothing else.
  * 32 MiB and 1 s in a process of its own on Node, Deno and Bun, 50 ms in the request's own thread elsewhere. Needs the packages
  * `quickjs-emscripten-core` and `@jitl/quickjs-wasmfile-release-sync`.
+ *
+ * @example const posthorn = createPosthorn({ plugins: [functionPlugin()] })
  */
 export function functionPlugin({ wasm }: FunctionOptions = {}): PluginKind<{ readonly function: string }> {
   const runners = runnerOf<Runner>(({ thread }) =>

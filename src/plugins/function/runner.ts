@@ -9,6 +9,7 @@ import { makePool, type Tenant } from '../pool/pool.ts'
 import { type Ending, endingOf, type Run } from './ending.ts'
 import program from './program.ts?text'
 import type { Sandbox } from './sandbox.ts'
+import { ownThreadTimeMs, processTimeMs } from './time-limit.ts'
 
 /** Whose run it is. Runs that exceed their limits are remembered by the identity of `script`. */
 export interface Runs {
@@ -32,8 +33,8 @@ const core = 'quickjs-emscripten-core'
 const engine = '@jitl/quickjs-wasmfile-release-sync'
 const script: ThreadScript = { text: program, modules: [core, engine], heapBytes: 64 * 1024 * 1024 }
 
-/** In processes, killed after `timeMs`, 1000 by default. */
-export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 1000): Runner {
+/** In processes, killed after `timeMs` (see time-limit.ts). */
+export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = processTimeMs): Runner {
   const pool = makePool((yields) => thread({ ...script, yields }), { size: 2, places: 258, timeMs })
   return {
     async load() {
@@ -61,7 +62,7 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
 
 const hashes = { md5, 'sha-1': sha1, 'sha-256': sha256, 'sha-512': sha512 }
 
-/** In the caller's own thread, for at most 50 ms. `wasm` is for runtimes that cannot compile WebAssembly themselves. */
+/** In the thread of the caller, for at most `ownThreadTimeMs`. `wasm` is for runtimes that cannot compile WebAssembly themselves. */
 export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
   const sandbox = lazy(async (): Promise<Sandbox> => {
     const [quickjs, variant, { makeSandbox }, { lengthBounds }] = await Promise.all([
@@ -79,7 +80,7 @@ export function ownThreadRunner(wasm?: WebAssembly.Module): Runner {
     async load() {
       await sandbox()
     },
-    run: async (_whose, run) => (await sandbox()).run({ ...run, timeMs: 50 }),
+    run: async (_whose, run) => (await sandbox()).run({ ...run, timeMs: ownThreadTimeMs }),
     close() {},
   }
 }

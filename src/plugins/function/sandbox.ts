@@ -1,6 +1,6 @@
 import type { QuickJSContext, QuickJSHandle, QuickJSSyncVariant, QuickJSWASMModule } from 'quickjs-emscripten-core'
 
-import { type Deadline, makeDeadline } from './deadline.ts'
+import { type Deadline, makeDeadline } from './time-limit.ts'
 import type { Ending, Run } from './ending.ts'
 import { answerer, type Hmac, type Made, nothingMade } from './host.ts'
 import { prelude } from './prelude.ts'

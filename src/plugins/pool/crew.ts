@@ -1,6 +1,6 @@
 import type { Thread } from '../../contracts/platform.ts'
 
-/** Starts processes and has them work one at a time. One that was ended is replaced before it is asked for. */
+/** Starts processes and has them work one at a time. A process that was ended is replaced before it is asked for. */
 export function makeCrew(start: () => Promise<Thread>, size: number) {
   const idle: Thread[] = []
   /** Replacements that are being started. */
@@ -20,7 +20,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
     alive.delete(thread)
   }
 
-  /** One that does not start is forgotten: the run that then needs one starts another, and is told why that fails. */
+  /** A process that does not start is forgotten. The next run that needs a process starts another, and gets the error if that fails. */
   function replace(): void {
     const replacement = begin()
     coming.add(replacement)
@@ -42,7 +42,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
   }
 
   return {
-    /** Whether one is free, or may be started. */
+    /** Whether a process is free, or may be started. */
     hasRoom: () => working < size,
     /** Has one work. `spent` says that it is not to be used again. */
     async use<Answer>(work: (thread: Thread) => Promise<{ answer: Answer; spent: boolean }>): Promise<Answer> {
@@ -64,7 +64,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
         working--
       }
     },
-    /** Ends all. A later use starts new ones. */
+    /** Ends all processes. A later use starts new processes. */
     close(): void {
       generation++
       for (const thread of alive) end(thread)

@@ -7,7 +7,7 @@ export function makePace() {
   const paces = new WeakMap<object, number>()
 
   return {
-    /** A slow run counts at once, a quick one bit by bit. */
+    /** A slow run counts at once, a quick run bit by bit. */
     note(script: object, tookMs: number): void {
       const known = paces.get(script) ?? tookMs
       paces.set(script, Math.max(tookMs, known + (tookMs - known) / 4))

@@ -106,7 +106,7 @@ class Pool {
     }).finally(() => this.#places.give(job.tenant, 1))
   }
 
-  /** Ends all processes. A later run starts new ones. */
+  /** Ends all processes. A later run starts new processes. */
   readonly close = (): void => {
     this.#trusted.close()
     this.#doubtful.close()

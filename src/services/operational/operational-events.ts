@@ -74,7 +74,7 @@ export class OperationalEvents {
     } while (this.#again)
   }
 
-  /** Does `work` for each cause of a kind, and removes those of which it answers true. */
+  /** Does `work` for each cause of a kind, and removes the causes for which `work` answers true. */
   async #each(kind: CauseKind, work: (cause: Cause) => Promise<boolean>): Promise<void> {
     const { causes } = this.#ctx.storage
     for (let after: string | null = null; ;) {
@@ -121,7 +121,7 @@ export class OperationalEvents {
     return await this.#troubled(cause, 'endpoint.disabled')
   }
 
-  /** That the endpoint recovered is told after its next success. */
+  /** The recovery of the endpoint is published after the next success. */
   async #troubled(cause: Cause, type: 'endpoint.disabled' | 'endpoint.failing'): Promise<boolean> {
     const { storage } = this.#ctx
     const { workspace_id, endpoint_id, attempt_id, at, reason } = cause

@@ -2,7 +2,7 @@ import { minuteMs } from '../../core/periods.ts'
 
 const windowMs = 5 * minuteMs
 /** Fewer requests in a window say nothing. */
-const fewestRequests = 10
+const minRequests = 10
 const maxSources = 10_000
 
 export interface Window {
@@ -49,10 +49,10 @@ export class Refusals {
     }
   }
 
-  /** Judges a window and answers the next one. */
+  /** Judges a window and answers the next window. */
   #close(window: Open): Open {
     const { from, to, requests, refused } = window
-    const isRefusing = requests >= fewestRequests && refused * 2 > requests
+    const isRefusing = requests >= minRequests && refused * 2 > requests
     if (isRefusing && !window.wasRefusing) this.#tell({ ...window })
     return { ...window, from: to, to: to + (to - from), requests: 0, refused: 0, wasRefusing: isRefusing }
   }

@@ -22,7 +22,7 @@ interface Holder {
   readonly overlaps: boolean
 }
 
-/** By the names of the kinds. Where an endpoint has both, the first one counts. */
+/** By the names of the kinds. Where an endpoint has both, the first kind counts. */
 const holders: Readonly<Record<string, Holder>> = {
   'standard-webhooks': { secretsOf, configOf: (secrets) => ({ secrets: configOfSecrets(secrets) }), overlaps: true },
   'webhookx-signature': {
@@ -83,7 +83,7 @@ export function endpointSecretService(ctx: Context): Pick<EndpointService, 'secr
   }
 }
 
-/** The secret as it will be stored; `given`, or a new one, of the kind of key that signs now. */
+/** The secret as it will be stored; `given`, or a new secret, of the kind of key that signs now. */
 async function newSecret(
   ctx: Context,
   name: string,

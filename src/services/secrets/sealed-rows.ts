@@ -98,8 +98,8 @@ export class SealedRows {
   }
 
   /**
-   * A row as it is stored. A secret that the row had before keeps its sealed form; so does one that cannot be opened.
-   * `before` is the row that this one replaces.
+   * A row as it is stored. A secret that the row had before keeps its sealed form; so does a secret that cannot be opened.
+   * `before` is the row that this row replaces.
    */
   async sealed<R extends Row>(workspaceId: string, noun: Noun, row: R, before?: KnownRow): Promise<R> {
     const { vault } = this

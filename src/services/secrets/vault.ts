@@ -25,7 +25,7 @@ export interface Vault {
   /** The id of the key that seals. */
   readonly keyId: string
   knows(keyId: string): boolean
-  /** `known`: sealed values of the workspace, of which the data key is used again. They are asked for once. */
+  /** `known`: sealed values of the workspace whose data key is used again. They are asked for once. */
   seal(workspaceId: string, bound: Uint8Array, clear: string, known: () => Promise<readonly string[]>): Promise<string>
   /** @throws UnopenedError */
   open(workspaceId: string, bound: Uint8Array, sealed: string): Promise<string>
@@ -41,7 +41,7 @@ interface DataKey {
 interface Needs {
   readonly platform: Platform
   readonly clock: Clock
-  /** Where failing calls of a provider are told, which may come again and again. */
+  /** Where failing calls of a provider are logged, which may come again and again. */
   readonly log: Logger
 }
 
@@ -70,7 +70,7 @@ export function vault(needs: Needs, options: SecretsOptions): Vault {
       try {
         return { keyId, wrapped: there.wrapped, cipher: await cipherOf(workspaceId, there) }
       } catch (cause) {
-        // One value may be damaged. If none opens, the key is another one, or its provider is away.
+        // A single value may be damaged. If no value opens, the key is another key, or the provider is away.
         if (!(cause instanceof UnopenedError && cause.lasts)) throw cause
         failure = cause
       }
@@ -109,7 +109,7 @@ function dataKeyName(workspaceId: string, keyId: string, wrapped: Uint8Array): s
   return `${workspaceId} ${keyId} ${base64UrlOf(wrapped)}`
 }
 
-/** Answers by key, bounded. Who asks at once shares a question; a failure is not kept. */
+/** Answers by key, bounded. Callers that ask at the same time share a question; a failure is not remembered. */
 function sharedAnswers<Answer extends object>(): (key: string, ask: () => Promise<Answer>) => Promise<Answer> {
   const answers = new LRUCache<string, Promise<Answer>>({ max: maxDataKeys })
   return (key, ask) => {
@@ -130,7 +130,7 @@ interface Wrapper {
   unwrap(wrapped: Uint8Array, workspaceId: string): Promise<Uint8Array>
 }
 
-/** All keys by their ids, the one that seals first. */
+/** All keys by their ids; the first key seals. */
 function wrappersOf(needs: Needs, { keys = [], provider }: SecretsOptions): ReadonlyMap<string, Wrapper> {
   const local = keys.map(({ id, key }): [string, Wrapper] => [id, localWrapper(needs.platform, id, key)])
   if (provider === undefined) return new Map(local)

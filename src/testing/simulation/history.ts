@@ -22,7 +22,7 @@ export interface AcceptedEvent {
 
 export interface History {
   readonly endpoints: readonly (Endpoint & { readonly workspace: string })[]
-  /** Events whose publisher was told that they are stored. */
+  /** Events whose publisher got the answer that they are stored. */
   readonly accepted: readonly AcceptedEvent[]
   /** All attempts of accepted events, as storage holds them at the end. */
   readonly attempts: readonly StoredAttempt[]
@@ -132,7 +132,7 @@ function limits({ endpoints, sends }: History): string[] {
     const times = sends.filter(({ endpointId }) => endpointId === id).map(({ startedAt }) => startedAt)
     for (let i = 0; i < times.length; i++) {
       for (let j = i + rate_limit.quota; j < times.length; j++) {
-        // A millisecond each, for times are whole ones.
+        // A millisecond each, for times are whole milliseconds.
         if (times[j]! - times[i]! + (j - i) < (j - i + 1 - rate_limit.quota) * stepMs) {
           return [`limit: ${j - i + 1} sends to ${id} within ${times[j]! - times[i]!} ms`]
         }

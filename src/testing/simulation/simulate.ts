@@ -62,6 +62,7 @@ const workspaces = ['default', 'second', 'third'] as const
  * nothing lost, nothing doubled, nothing early, limits kept, pauses kept. In the end a fresh process gets a crowd of slow
  * deliveries of one workspace: the others may not wait for them.
  * @throws SimulationError
+ * @example await simulate({ seed: 1, workers: 3, events: 20, storage: () => myStorage() })
  */
 export async function simulate(simulation: Simulation): Promise<SimulationReport> {
   await warmUp()

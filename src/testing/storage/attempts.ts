@@ -255,7 +255,7 @@ export const attemptCases: Contract<Storage> = [
       attempt('c', 'e2', { endpoint_id: 'x', created_at: 30 }),
       attempt('d', 'e2', { endpoint_id: 'y', created_at: 40 }),
       attempt('f', 'e3', { endpoint_id: 'x', created_at: 50 }),
-      // After the failed ones came: a success, and one that is still open.
+      // After the failed attempts came a success, and an attempt that is still open.
       attempt('g', 'e3', { endpoint_id: 'x', created_at: 60 }),
       attempt('h', 'e4', { endpoint_id: 'x', created_at: 70 }),
       attempt('i', 'e4', { endpoint_id: 'y', created_at: 80 }),

@@ -1,3 +1,8 @@
+/** How long a function may run in a process of its own, milliseconds. After that the process is killed. */
+export const processTimeMs = 1000
+/** How long a function may run in the thread of the request, where the platform has no processes, milliseconds. */
+export const ownThreadTimeMs = 50
+
 /** What is taken for a millisecond where the clock stands still while code runs, as on some edge platforms. */
 const pollsPerMs = 10
 /** What it may do however late it is: on a busy machine the time of a short run is mostly that of others. */

@@ -1,7 +1,7 @@
 import { PosthornError } from '../../src/errors.ts'
 import type { Connection } from './client.ts'
 import { within } from './deadline.ts'
-import { prover } from './proof.ts'
+import { prover } from './heartbeat.ts'
 import { type Subscriber, subscriberOf } from './subscriber.ts'
 import { letExit, pause } from './timers.ts'
 
@@ -11,7 +11,7 @@ const quietMs = 15_000
 const againMs = 2_000
 
 /** Messages of other processes, on one connection of its own that is open while somebody listens. */
-export interface Ear {
+export interface Listener {
   /** Whether the client can be duplicated at all. */
   readonly able: boolean
   /** `heard` gets each message, and null after the connection was lost for a while. Answers how to stop. */
@@ -24,7 +24,7 @@ export interface Ear {
 }
 
 /** `proofs`: a channel that nobody else uses. */
-export function ear(connection: Connection, proofs: string): Ear {
+export function listenerOf(connection: Connection, proofs: string): Listener {
   const messages = new Messages(connection, proofs)
   return {
     able: typeof connection.client.duplicate === 'function',

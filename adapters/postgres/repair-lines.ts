@@ -1,6 +1,6 @@
 import { lowRank } from '../../src/core/job-rank.ts'
 import type { Database } from './database.ts'
-import { moving } from './moved.ts'
+import { moving } from './claim-moves.ts'
 import { dueAt } from './waiting.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 

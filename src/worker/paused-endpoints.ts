@@ -3,7 +3,7 @@ import { isHeld } from '../core/endpoint-row.ts'
 import type { Hold } from './holds.ts'
 import { inTwo, type ReadyJob } from './ready-job.ts'
 
-/** How long the queue is told to leave a paused endpoint alone: once in this time a claim meets the endpoint. */
+/** How long the queue leaves a paused endpoint alone: a claim meets the endpoint once in this time. */
 const heldForMs = 600_000
 
 /**

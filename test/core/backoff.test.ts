@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
-import { fanout, followUp, manual } from '../../src/core/schedule.ts'
+import { nextAttempt } from '../../src/core/backoff.ts'
+import { fanout, manual } from '../../src/core/fanout.ts'
 import { retryAfter } from '../../src/core/retry-after.ts'
 import { endpointRow } from '../support/rows.ts'
 
@@ -19,36 +20,38 @@ describe('a retry policy', () => {
   })
 
   test('counts each wait from the end of the try before', () => {
-    const second = followUp(first!, [5, 60, 3600], 10_000, 0, newId)
+    const second = nextAttempt(first!, [5, 60, 3600], 10_000, 0, newId)
     expect(second).toMatchObject({
       attempt_number: 2,
       scheduled_at: 70_000,
       trigger_mode: 'AUTOMATIC',
       created_at: 10_000,
     })
-    const third = followUp(second!, [5, 60, 3600], 100_000, 0, newId)
+    const third = nextAttempt(second!, [5, 60, 3600], 100_000, 0, newId)
     expect(third).toMatchObject({ attempt_number: 3, scheduled_at: 3_700_000 })
-    expect(followUp(third!, [5, 60, 3600], 0, 0, newId)).toBeNull()
+    expect(nextAttempt(third!, [5, 60, 3600], 0, 0, newId)).toBeNull()
   })
 
   test('is the one the endpoint has at that moment', () => {
-    expect(followUp(first!, [0], 10_000, 0, newId)).toBeNull()
-    expect(followUp(first!, [0, 1], 10_000, 0, newId)).toMatchObject({ scheduled_at: 11_000 })
+    expect(nextAttempt(first!, [0], 10_000, 0, newId)).toBeNull()
+    expect(nextAttempt(first!, [0, 1], 10_000, 0, newId)).toMatchObject({ scheduled_at: 11_000 })
   })
 
   test('goes on from its second entry after a manual try', () => {
     const asked = manual('event', 'endpoint', 500, newId)
     expect(asked).toMatchObject({ attempt_number: 1, scheduled_at: 500, trigger_mode: 'MANUAL' })
-    expect(followUp(asked, [0, 60], 1000, 0, newId)).toMatchObject({ attempt_number: 2, trigger_mode: 'AUTOMATIC' })
+    expect(nextAttempt(asked, [0, 60], 1000, 0, newId)).toMatchObject({ attempt_number: 2, trigger_mode: 'AUTOMATIC' })
   })
 
   test('is moved later by a receiver that asks for it, never earlier', () => {
-    expect(followUp(first!, [0, 60], 1000, 120_000, newId)).toMatchObject({ scheduled_at: 120_000 })
-    expect(followUp(first!, [0, 60], 1000, 2000, newId)).toMatchObject({ scheduled_at: 61_000 })
+    expect(nextAttempt(first!, [0, 60], 1000, 120_000, newId)).toMatchObject({ scheduled_at: 120_000 })
+    expect(nextAttempt(first!, [0, 60], 1000, 2000, newId)).toMatchObject({ scheduled_at: 61_000 })
   })
 
   test('with a wait beyond all time saturates', () => {
-    expect(followUp(first!, [0, Number.MAX_SAFE_INTEGER], 1000, 0, newId)?.scheduled_at).toBe(Number.MAX_SAFE_INTEGER)
+    expect(nextAttempt(first!, [0, Number.MAX_SAFE_INTEGER], 1000, 0, newId)?.scheduled_at).toBe(
+      Number.MAX_SAFE_INTEGER,
+    )
   })
 })
 

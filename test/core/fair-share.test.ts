@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { maxFor, mayTake } from '../../src/core/share.ts'
+import { maxFor, mayTake } from '../../src/core/fair-share.ts'
 
 describe('the most that one tenant may hold', () => {
   test.each([

@@ -4,7 +4,7 @@ import { PosthornError } from '../errors.ts'
 import { violationError } from './resolve-workspace.ts'
 
 /**
- * The error that a caller of a workspace is told of a row that cannot stand. A key that a row of the same workspace holds
+ * The error that a caller of a workspace gets for a row that cannot be stored. A key that a row of the same workspace holds
  * is named. Of a row elsewhere the caller learns only that the id or the path is taken.
  */
 export async function refusalOf(ctx: Context, workspaceId: string, violation: Violation): Promise<PosthornError> {
@@ -20,7 +20,7 @@ export function taken(what: 'id' | 'path'): PosthornError {
   return new PosthornError('unique_violation', `${what} is taken`)
 }
 
-/** Ids are unique for each kind, and a violation does not say of which kind the row is. */
+/** Ids are unique for each kind, and a violation does not say the kind of the row. */
 async function hasRow({ storage }: Context, workspaceId: string, id: string): Promise<boolean> {
   const { endpoints, sources, plugins } = storage
   const rows = [endpoints.get(workspaceId, id), sources.get(workspaceId, id), plugins.get(workspaceId, id)]

@@ -1,4 +1,4 @@
-import type { Round } from './asked.ts'
+import type { Round } from './claim-round.ts'
 import { isOpen, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'

@@ -1,8 +1,8 @@
 import { letExit, settled } from './timers.ts'
 
-/** A line on which nothing was heard for so long is spoken on. */
+/** After so long without a message, a message of our own is sent to test the connection. */
 const quietMs = 15_000
-/** What is said is heard within this time, or the line is replaced. */
+/** If that message does not arrive within this time, the connection is replaced. */
 const answersWithinMs = 5_000
 const lookEveryMs = 1_000
 
@@ -12,13 +12,13 @@ interface Needs {
   /** Opens a connection that hears. Answers how to close it. */
   open(hears: (payload: string) => void, regained: () => void, lost: () => void): Promise<Stop>
   hears(payload: string): void
-  /** Something may not have been heard. */
+  /** Messages may have been missed. */
   regained(): void
-  /** Says something, over another connection, that is to be heard. */
+  /** Sends a message of our own, over another connection. */
   speak(): Promise<void>
 }
 
-/** A line to the server that proves itself: a firewall may have forgotten it, and neither end is told. */
+/** A connection to the server that is tested while it is quiet: a firewall may have dropped it without a word to either end. */
 export interface ProvenLine {
   /** Opens the line unless it is open. */
   open(): Promise<void>
@@ -49,7 +49,7 @@ export function provenLine({ open, hears, regained, speak }: Needs): ProvenLine 
       () => (isWell = false),
     )
 
-  /** Speaks on a quiet line. One that is still quiet afterwards is replaced. */
+  /** Tests a quiet connection. If no message arrives, the connection is replaced. */
   async function prove(): Promise<void> {
     const mine = line
     const spokenAt = performance.now()

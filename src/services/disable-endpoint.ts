@@ -22,7 +22,7 @@ export interface Judged {
  * Turns an endpoint off and emits that. False where the endpoint is off or gone already, where the judgement holds no more, and
  * where others write the endpoint too fast.
  */
-export async function turnOff(ctx: Context, judged: Judged): Promise<boolean> {
+export async function disableEndpoint(ctx: Context, judged: Judged): Promise<boolean> {
   const { workspaceId, endpointId, at, reason, detail, holds } = judged
   const about = { workspace_id: workspaceId, endpoint_id: endpointId }
   const { endpoints } = ctx.storage

@@ -7,7 +7,7 @@ const restMs = 500
 const maxResting = 2000
 
 /**
- * Endpoints whose attempts found no place of ours: a process for a function, or a connection. Claims of this process leave
+ * Endpoints whose attempts found no free resource in this process: a process for a function, or a connection. Claims of this process leave
  * them out for half a second, so that the same jobs do not go back and forth. Nothing is stored: other processes may have
  * places.
  */

@@ -1,13 +1,13 @@
-import { shareFactor } from '../../src/core/share.ts'
-import type { Choice, Round } from './asked.ts'
+import { shareFactor } from '../../src/core/fair-share.ts'
+import type { Choice, Round } from './claim-round.ts'
 import { closedGroups, isOpen, unseen } from './conditions.ts'
-import { called } from './called.ts'
+import { called } from './claim-heads.ts'
 import type { Database } from './database.ts'
 import { raw, sql } from '../sql/sql.ts'
 import { offered } from './waiting.ts'
 
 /**
- * Chooses jobs of one workspace, if no other one is in line: else none, and `met` is 2. That is what most claims are, and
+ * Chooses jobs of a single workspace, if no other workspace is in line: else none, and `met` is 2. That is what most claims are, and
  * costs half of what turns cost.
  */
 export function alone(db: Database, round: Round, workspace: string): Choice {

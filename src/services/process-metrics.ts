@@ -11,7 +11,7 @@ export interface Histogram {
 }
 
 /** What this process has seen since its start, beyond the counters of the status report. All names are of closed sets. */
-export interface Measures {
+export interface ProcessMetrics {
   readonly events: number
   readonly exhausted: number
   /** By status, then by error code ('' for none). */
@@ -22,8 +22,8 @@ export interface Measures {
   readonly durations: Histogram
 }
 
-/** Counts what is told of. */
-export function measures(on: Observers['on']): Measures {
+/** Counts what observers report. */
+export function processMetrics(on: Observers['on']): ProcessMetrics {
   const attempts = new Map<string, Map<string, number>>()
   const disabled = new Map([count('gone'), count('breaker'), count('failing')])
   const overloaded = new Map([count('gateway'), count('storage')])

@@ -1,8 +1,8 @@
-import { shareFactor } from '../../src/core/share.ts'
-import { type Choice, type Round, servedForMs, skewMs } from './asked.ts'
+import { shareFactor } from '../../src/core/fair-share.ts'
+import { type Choice, type Round, servedForMs, skewMs } from './claim-round.ts'
 import { closedGroups, isOpen, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
-import { called } from './called.ts'
+import { called } from './claim-heads.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import { offered } from './waiting.ts'
 

@@ -1,15 +1,15 @@
 import { pause } from './timers.ts'
 
-/** How long a message of our own may be under way. */
+/** A message of our own that takes longer than this counts as lost. */
 const proofMs = 3_000
-/** A proof is good for so long: whoever asks meanwhile gets the same answer. */
+/** An answer is reused for so long. */
 const goodForMs = 1_000
 
-/** `unknown`: the message could not be sent, which says nothing about the connection that hears. */
+/** `unknown`: the message could not be sent, which says nothing about the connection that listens. */
 export type Proof = 'heard' | 'silent' | 'unknown'
 
 export interface Prover {
-  /** Sends a message to ourselves and waits for it. Calls at the same time, and a second after it was heard, share the answer. */
+  /** Sends a message to ourselves and waits until it arrives. Calls at the same time, and within a second after that, share the answer. */
   prove(): Promise<Proof>
   /** A message of our own arrived. */
   heard(): void

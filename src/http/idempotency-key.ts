@@ -27,7 +27,7 @@ export interface KeyedWork {
   perform(args: readonly unknown[]): Promise<unknown>
 }
 
-/** What is kept from the first call on: the ids that its rows get, so that a call after a lost one finds them. */
+/** What is kept from the first call on: the ids that its rows get, so that a call after a lost call finds them. */
 interface Plan {
   readonly ids: readonly string[]
   readonly begunAt: number
@@ -46,7 +46,7 @@ const repeatedHeaders = { 'idempotent-replayed': 'true' }
 /**
  * Does a request once, however often it comes with its key (24 hours). A repeat gets the row as it reads now, secrets masked
  * where reads mask them. A call whose process died, or whose outcome is not known, is done again by the next one, with the
- * same ids for its rows; rows that are there already are not created twice.
+ * same ids for its rows; rows that exist already are not created twice.
  */
 export async function once(work: KeyedWork): Promise<Response> {
   const { call, operation, place, key } = work
@@ -96,7 +96,7 @@ async function done(
   return await answerOf(operation, answer, call)
 }
 
-/** What the use case answers. Rows that a call before this one created are read. */
+/** What the use case answers. Rows that an earlier call created are read. */
 async function answerTo(
   { call, operation, place, perform }: KeyedWork,
   given: readonly unknown[],
@@ -121,7 +121,7 @@ async function answerTo(
 async function rowOf(call: Call, operation: Operation, id: string, begunAt: number): Promise<object | null> {
   try {
     const row = (await reread(call, operation, id)) as { readonly created_at: number }
-    return row.created_at >= begunAt ? row : null // one that was there before has the id that the client chose
+    return row.created_at >= begunAt ? row : null // a row that existed before has the id that the client chose
   } catch (cause) {
     if (cause instanceof PosthornError && cause.code === 'not_found') return null
     throw cause
@@ -146,7 +146,7 @@ function idsFor({ answers, input }: Operation, given: unknown, newId: () => stri
   return answers[201] !== undefined ? [idOf(given)] : []
 }
 
-/** An input with the id that its row is to get. One that has an id keeps it. */
+/** An input with the id that its row is to get. An input that has an id keeps it. */
 function identified(input: unknown, id: string): unknown {
   return isPlainObject(input) && (input['id'] ?? null) === null ? { ...input, id } : input
 }

@@ -11,7 +11,7 @@ const tendMs = 1_000
 
 /** Whoever waits for an answer. */
 export interface Asker {
-  /** The asker was told that there is no answer: a command that was not sent yet is not to be sent. */
+  /** The asker got `unavailable`: a command that was not sent yet is not sent any more. */
   readonly isGone: boolean
 }
 

@@ -3,7 +3,7 @@ import type { Sql } from '../sql/sql.ts'
 import { json } from '../sql/values.ts'
 
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
-const fewestLooks = 128
+const minLooks = 128
 /** Lines and groups that are looked at beyond the limit, since some turn out to have nothing, or something later. */
 const spare = 8
 
@@ -55,7 +55,7 @@ export function asked(
     else if (!leaveOut.has(group)) closed.push(group)
   }
   const left = limit - claims.length
-  const each = isWide ? left + spare : Math.max(2, Math.ceil(Math.max(fewestLooks, 3 * left) / met))
+  const each = isWide ? left + spare : Math.max(2, Math.ceil(Math.max(minLooks, 3 * left) / met))
   return {
     limit: left,
     free: free - claims.length,

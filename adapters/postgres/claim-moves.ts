@@ -1,9 +1,9 @@
-import type { Round } from './asked.ts'
+import type { Round } from './claim-round.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 import { nextWaiting } from './waiting.ts'
 
-/** The most hints that one claim works in; the next one goes on. */
+/** The most hints that a claim works in; the next claim goes on. */
 const maxHints = raw('10000')
 
 /**
