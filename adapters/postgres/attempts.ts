@@ -166,7 +166,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return rows.map(attemptOf)
     },
 
-    async eventsOf(workspaceId, { endpoint_id, status, max }) {
+    async eventsOf(workspaceId, { endpoint_id, status, response_status, max }) {
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
       const ofEndpoint = sql`a.endpoint_id = ${endpoint_id ?? ''}::text`
       const isOpen = status === 'OPEN'
@@ -174,7 +174,8 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         isOpen
           ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
           : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
-      } where o.workspace = ${workspace} and ${isOpen ? raw('true') : sql`o.status = ${status ?? ''}::text`}`
+      } where o.workspace = ${workspace} and ${isOpen ? raw('true') : sql`o.status = ${status ?? ''}::text`}
+        ${response_status === undefined ? nothing : sql`and o.response_status = ${response_status}::int`}`
       const sides = [
         ...(endpoint_id === undefined
           ? []

@@ -161,6 +161,7 @@ export const listParameters = {
     endpoint_id: words,
     event_type: words,
     status: { kind: 'text', schema: oneOf(deliveryStatuses) },
+    response_status: { kind: 'integer', schema: integer({ min: 100, max: 599 }) },
   },
 } satisfies Record<string, Parameters>
 

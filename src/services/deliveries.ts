@@ -31,6 +31,7 @@ interface Asked {
   readonly endpoint_id?: string
   readonly event_type?: string
   readonly status?: DeliveryStatus
+  readonly response_status?: number
   readonly created_at?: TimeRange
 }
 
@@ -106,6 +107,7 @@ async function walk(
       const own = deliveriesOf(head, tries.get(head.id) ?? [])
       for (const delivery of descending ? own.toReversed() : own) {
         if (asked.status !== undefined && delivery.status !== asked.status) continue
+        if (asked.response_status !== undefined && delivery.last?.response_status !== asked.response_status) continue
         if (head.id !== position?.event_id || isBeyond(delivery, position, descending)) found.push(delivery)
       }
     }
@@ -124,14 +126,16 @@ function isBeyond({ endpoint_id }: Delivery, position: Position, descending: boo
 async function eventsOf(
   ctx: Context,
   workspaceId: string,
-  { event_id, endpoint_id, status }: Asked,
+  { event_id, endpoint_id, status, response_status = 200 }: Asked,
 ): Promise<readonly string[] | null> {
   if (event_id !== undefined) return [event_id]
-  const stored = status === undefined ? undefined : attemptsOf[status]
+  const isRefusal = response_status < 200 || response_status > 299
+  const stored = isRefusal ? 'FAILED' : status === undefined ? undefined : attemptsOf[status]
   if (endpoint_id === undefined && stored === undefined) return null
   return await ctx.storage.attempts.eventsOf(workspaceId, {
     ...(endpoint_id !== undefined && { endpoint_id }),
     ...(stored !== undefined && { status: stored }),
+    ...(isRefusal && { response_status }),
     max: fewAttempts,
   })
 }

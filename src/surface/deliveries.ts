@@ -20,6 +20,8 @@ export interface DeliveryListInput {
   readonly event_type?: string
   /** Deliveries that stand there now. */
   readonly status?: DeliveryStatus
+  /** Deliveries whose last try was answered with this HTTP status, 100 to 599. */
+  readonly response_status?: number
 }
 
 /** Deliveries: all attempts of an event to an endpoint as one row. `workspace` is an id or a name. */

@@ -183,10 +183,15 @@ describe('of random histories the list is a fold of the attempts', () => {
         { status: of(deliveryStatuses) },
         { endpoint_id: of(['x', 'y', 'z']) },
         { event_type: 'a', status: 'DELIVERED' },
+        { response_status: of([200, 404, 500]) },
+        { response_status: 500, status: 'RETRYING' },
       ] as const
       for (const filter of filters) {
         const wanted = expected.filter((row) =>
-          Object.entries(filter).every(([name, value]) => row[name as 'status'] === value),
+          Object.entries(filter).every(
+            ([name, value]) =>
+              (name === 'response_status' ? row.last?.response_status : row[name as 'status']) === value,
+          ),
         )
         const rows = []
         for await (const row of posthorn.deliveries.each('default', { ...filter, limit: of([1, 5, 20]) }))

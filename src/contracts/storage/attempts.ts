@@ -156,10 +156,16 @@ export interface Attempts {
   /**
    * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `max`
    * attempts meet one of the two, or both; else null. An event may come twice, and one that meets only one of the two may come.
+   * `response_status`: those that were answered so are enough, with a status; an engine may leave it out of account.
    */
   eventsOf(
     workspaceId: string,
-    query: { readonly endpoint_id?: string; readonly status?: StoredStatus; readonly max: number },
+    query: {
+      readonly endpoint_id?: string
+      readonly status?: StoredStatus
+      readonly response_status?: number
+      readonly max: number
+    },
   ): Promise<readonly string[] | null>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
   overdue(options: {

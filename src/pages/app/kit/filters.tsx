@@ -30,10 +30,13 @@ export function TextFilter({
   name,
   label,
   options,
+  pattern,
 }: {
   readonly name: string
   readonly label: string
   readonly options?: readonly string[]
+  /** What else is typed filters nothing yet. */
+  readonly pattern?: string
 }) {
   const given = parameters.value.get(name) ?? ''
   const [typed, setTyped] = useState(given)
@@ -45,7 +48,8 @@ export function TextFilter({
   const type = (text: string) => {
     setTyped(text)
     clearTimeout(timer.current)
-    timer.current = setTimeout(() => setParameters({ [name]: text.trim() }), 350)
+    const isWhole = pattern === undefined || text.trim() === '' || new RegExp(`^${pattern}$`).test(text.trim())
+    if (isWhole) timer.current = setTimeout(() => setParameters({ [name]: text.trim() }), 350)
   }
   return (
     <label>

@@ -16,7 +16,7 @@ import { type Delivery, deliveryStatuses } from '../kit/types.ts'
 import { t, tOf } from '../texts.ts'
 import { counted, replayed } from './replay.ts'
 
-const filterNames = ['status', 'event_type', 'endpoint_id', 'event_id', 'range']
+const filterNames = ['status', 'event_type', 'endpoint_id', 'event_id', 'response_status', 'range']
 
 /** The endpoints of a scope by id, for their names. */
 export function useEndpoints(scope: Scope): ReadonlyMap<string, AnyEndpoint> {
@@ -86,7 +86,7 @@ export function DeliveriesView({ scope, types }: { readonly scope: Scope; readon
   const [selected, setSelected] = useState<ReadonlySet<string>>(new Set())
   const [asked, setAsked] = useState(false)
   const search = parameters.value
-  const given = Object.fromEntries(filterNames.slice(0, 4).map((name) => [name, search.get(name)]))
+  const given = Object.fromEntries(filterNames.slice(0, 5).map((name) => [name, search.get(name)]))
   const path = `${scope.api}/deliveries${query({ ...given, 'created_at[gte]': since(), ...cursorOfPlace(), limit: 25 })}`
   const isFirst = !search.has('after') && !search.has('before')
   const loaded = useLoad(path, (signal) => ask<Page<Delivery>>(path, { signal }), { everyMs: isFirst ? liveMs : 0 })
@@ -113,7 +113,7 @@ export function DeliveriesView({ scope, types }: { readonly scope: Scope; readon
             </button>
           </>
         )}
-        {scope.may.replay && (
+        {scope.may.replay && !search.has('response_status') && (
           <button type="button" onClick={() => setAsked(true)}>
             {t('delivery.resendAll')}
           </button>
@@ -131,6 +131,7 @@ export function DeliveriesView({ scope, types }: { readonly scope: Scope; readon
           label={t('filter.endpoint')}
           options={[...endpoints.values()].map((endpoint) => [endpoint.id, nameOf(endpoint)])}
         />
+        <TextFilter name="response_status" label={t('delivery.answer')} pattern="[1-5][0-9]{2}" />
         <RangeFilter />
         <TextFilter name="event_id" label={t('filter.id')} />
       </Filters>
