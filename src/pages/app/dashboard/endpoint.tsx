@@ -14,7 +14,7 @@ import { say } from '../kit/toast.tsx'
 import type { Endpoint, Plugin } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { useTypes } from '../views/catalogue.tsx'
-import { Activity } from '../views/health.tsx'
+import { Activity, useHealth } from '../views/health.tsx'
 import { SecretPanel } from '../views/secret.tsx'
 import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
 import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
@@ -23,7 +23,8 @@ import { Patterns, State } from '../views/endpoint-row.tsx'
 export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id: string }) {
   const path = `${scope.api}/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<Endpoint>(path, { signal }))
-  const types = useTypes(scope, true)
+  const health = useHealth(scope, id)
+  const types = useTypes(health.stats.data === undefined ? null : scope, true) // only dialogs need them
   const [asked, setAsked] = useState<Asked>(null)
   const own = `${scope.path}/endpoints/${segment(id)}`
   const endpoint = loaded.data
@@ -76,7 +77,7 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
           <>
             {!each.enabled && <WhyOff of={each} turnOn={() => void turnOn(each)} />}
             {each.enabled && each.paused && <PausedNote />}
-            <Activity scope={scope} endpoint={id} isPaused={each.paused} />
+            <Activity of={health} isPaused={each.paused} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Settings of={each} />

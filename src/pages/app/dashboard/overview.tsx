@@ -1,4 +1,4 @@
-import { ask, query, segment } from '../kit/ask.ts'
+import { ask, askShared, query, segment } from '../kit/ask.ts'
 import { Badge } from '../kit/badge.tsx'
 import { type Bucket, OutcomeChart, type Period, periodOf, Sparkline, statsQuery, sums } from '../kit/chart.tsx'
 import { count, duration, percent } from '../kit/figures.tsx'
@@ -21,29 +21,12 @@ export function OverviewView({ scope }: { readonly scope: Scope | null }) {
   const workspace = useWorkspaceId(scope)
   const period = periodOf(parameters.value.get('period'))
   const base = scope === null ? '/api/instance/stats' : `${scope.api}/stats`
-  const stats = useLoad(
-    `${base} ${period}`,
-    (signal) => ask<StatsReport>(`${base}${query(statsQuery(period))}`, { signal }),
-    { everyMs: refreshMs },
-  )
-  const status = useLoad('status', (signal) => ask<StatusReport>('/status', { signal }), { everyMs: refreshMs })
   return (
     <>
       <Head title={scope === null ? t('nav.allWorkspaces') : t('overview.title')}>
         <PeriodChoice />
       </Head>
-      <Panel>
-        <Shown of={stats} rows={2}>
-          {({ data }) => <Totals buckets={data} status={scope === null ? status.data : undefined} />}
-        </Shown>
-      </Panel>
-      <Panel title={t('overview.chart')}>
-        <Shown of={stats} rows={6}>
-          {({ data }) =>
-            sums(data).tries === 0 ? <Empty title={t('overview.nothing')} /> : <OutcomeChart buckets={data} />
-          }
-        </Shown>
-      </Panel>
+      <Tries base={base} period={period} ofAll={scope === null} />
       {scope === null ? (
         <Groups
           title={t('overview.byWorkspace')}
@@ -70,6 +53,34 @@ export function OverviewView({ scope }: { readonly scope: Scope | null }) {
         </>
       )}
       <Happenings scope={scope} workspace={workspace} />
+    </>
+  )
+}
+
+/** Figures and the chart. They stand first, so that their data is asked for first: they are what a reader came for. */
+function Tries({ base, period, ofAll }: { readonly base: string; readonly period: Period; readonly ofAll: boolean }) {
+  const stats = useLoad(
+    `${base} ${period}`,
+    (signal) => ask<StatsReport>(`${base}${query(statsQuery(period))}`, { signal }),
+    { everyMs: refreshMs },
+  )
+  const status = useLoad(ofAll ? 'status' : null, (signal) => ask<StatusReport>('/status', { signal }), {
+    everyMs: refreshMs,
+  })
+  return (
+    <>
+      <Panel>
+        <Shown of={stats} rows={2}>
+          {({ data }) => <Totals buckets={data} status={status.data} />}
+        </Shown>
+      </Panel>
+      <Panel title={t('overview.chart')}>
+        <Shown of={stats} rows={6}>
+          {({ data }) =>
+            sums(data).tries === 0 ? <Empty title={t('overview.nothing')} /> : <OutcomeChart buckets={data} />
+          }
+        </Shown>
+      </Panel>
     </>
   )
 }
@@ -118,8 +129,8 @@ function Failing({ scope }: { readonly scope: Scope }) {
   const off = useLoad(`off ${scope.api}`, (signal) =>
     ask<Page<Endpoint>>(`${scope.api}/endpoints?enabled=false&limit=100`, { signal }),
   )
-  const recent = useLoad(`recent ${scope.api}`, (signal) =>
-    ask<StatsReport>(`${scope.api}/stats${query({ group_by: 'endpoint', ...statsQuery('24h') })}`, { signal }),
+  const recent = useLoad(`recent ${scope.api}`, () =>
+    askShared<StatsReport>(`${scope.api}/stats${query({ ...statsQuery('24h'), group_by: 'endpoint' })}`),
   )
   const endpoints = useEndpoints(scope)
   const failing = (recent.data?.groups ?? [])
@@ -211,7 +222,7 @@ function Groups({
 }) {
   const loaded = useLoad(
     `${base} ${by} ${period}`,
-    (signal) => ask<StatsReport>(`${base}${query({ ...statsQuery(period), group_by: by })}`, { signal }),
+    () => askShared<StatsReport>(`${base}${query({ ...statsQuery(period), group_by: by })}`),
     { everyMs: refreshMs },
   )
   return (

@@ -54,6 +54,15 @@ export async function ask<Answer>(path: string, init: Init = {}): Promise<Answer
   return (answer.status === 204 ? undefined : await answer.json()) as Answer // the caller names the form of the answer
 }
 
+const underway = new Map<string, Promise<unknown>>()
+
+/** Asks for JSON that several parts of a view need: those that ask while one request is under way share its answer. */
+export async function askShared<Answer>(path: string): Promise<Answer> {
+  const asked = underway.get(path) ?? ask(path).finally(() => underway.delete(path))
+  underway.set(path, asked)
+  return (await asked) as Answer // the caller names the form of the answer
+}
+
 /** Asks for a text as it is. */
 export async function askText(path: string, init: Init = {}): Promise<string> {
   return await (await send(path, init)).text()

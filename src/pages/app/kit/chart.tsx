@@ -29,7 +29,9 @@ export function OutcomeChart({ buckets }: { readonly buckets: readonly Bucket[] 
     if (element === null) return
     const made = new uPlot(optionsOf(element), data, element)
     plot.current = made
-    const observer = new ResizeObserver(() => made.setSize({ width: element.clientWidth, height }))
+    const observer = new ResizeObserver(() => {
+      if (made.width !== element.clientWidth) made.setSize({ width: element.clientWidth, height })
+    })
     observer.observe(element)
     const scheme = matchMedia('(prefers-color-scheme: dark)')
     const redraw = () => made.redraw()
@@ -40,7 +42,12 @@ export function OutcomeChart({ buckets }: { readonly buckets: readonly Bucket[] 
       made.destroy()
     }
   }, [])
-  useEffect(() => plot.current?.setData(data), [buckets])
+  const drawn = useRef(buckets)
+  useEffect(() => {
+    if (drawn.current === buckets) return
+    drawn.current = buckets
+    plot.current?.setData(data)
+  }, [buckets])
 
   const succeeded = buckets.reduce((sum, bucket) => sum + bucket.succeeded, 0)
   const failed = buckets.reduce((sum, bucket) => sum + bucket.failed, 0)
@@ -136,18 +143,16 @@ export function Sparkline({ buckets }: { readonly buckets: readonly Bucket[] }) 
   const tall = 24
   const max = Math.max(1, ...buckets.map(({ succeeded, failed }) => succeeded + failed))
   const step = width / Math.max(1, buckets.length)
+  const bar = (i: number, from: number, n: number) => {
+    const [x, y, wide, high] = [i * step, tall - (from / max) * tall, step * 0.8, (n / max) * tall].map((each) =>
+      each.toFixed(1),
+    )
+    return n === 0 ? '' : `M${x} ${y}v-${high}h${wide}v${high}z`
+  }
   return (
     <svg class="spark" viewBox={`0 0 ${width} ${tall}`} width={width} height={tall} aria-hidden="true">
-      {buckets.map(({ time, succeeded, failed }, i) => {
-        const good = (succeeded / max) * tall
-        const bad = (failed / max) * tall
-        return (
-          <g key={time}>
-            <rect class="spark-good" x={i * step} y={tall - good} width={step * 0.8} height={good} />
-            <rect class="spark-bad" x={i * step} y={tall - good - bad} width={step * 0.8} height={bad} />
-          </g>
-        )
-      })}
+      <path class="spark-good" d={buckets.map(({ succeeded }, i) => bar(i, 0, succeeded)).join('')} />
+      <path class="spark-bad" d={buckets.map(({ succeeded, failed }, i) => bar(i, succeeded, failed)).join('')} />
     </svg>
   )
 }
@@ -168,7 +173,8 @@ export function periodOf(text: string | null): Period {
 /** The parameters by which statistics of a period are asked. */
 export function statsQuery(period: Period): { readonly from: number; readonly step: string } {
   const { ms, step } = periods[period]
-  return { from: Date.now() - ms, step }
+  // To the minute, so that parts of a view that ask for the same share one request.
+  return { from: Math.floor((Date.now() - ms) / 60_000) * 60_000, step }
 }
 
 /** Sums of all buckets. Percentiles are those of the bucket with the most tries, which says most. */

@@ -13,7 +13,7 @@ import { t } from '../texts.ts'
 import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
 import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
 import { Patterns, State } from '../views/endpoint-row.tsx'
-import { Activity } from '../views/health.tsx'
+import { Activity, useHealth } from '../views/health.tsx'
 import { SecretPanel } from '../views/secret.tsx'
 import type { PortalEndpoint, Session } from './session.ts'
 
@@ -27,6 +27,7 @@ interface Props {
 export function EndpointView({ session: { allow }, scope, types, id }: Props) {
   const path = `/api/v1/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<PortalEndpoint>(path, { signal }))
+  const health = useHealth(scope, id)
   const [asked, setAsked] = useState<Asked>(null)
   const endpoint = loaded.data
   const turn = async (enabled: boolean) => {
@@ -69,7 +70,7 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
           <>
             {!each.enabled && <WhyOff of={each} turnOn={allow.edit ? () => void turn(true) : null} />}
             {each.enabled && each.paused && <PausedNote />}
-            <Activity scope={scope} endpoint={id} isPaused={each.paused} />
+            <Activity of={health} isPaused={each.paused} />
             <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Panel title={t('endpoint.settings')}>

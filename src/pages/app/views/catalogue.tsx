@@ -9,9 +9,9 @@ import { Empty, Shown } from '../kit/states.tsx'
 import type { EventType, StatsReport } from '../kit/types.ts'
 import { t } from '../texts.ts'
 
-export function useTypes(scope: Scope, hidden: boolean) {
-  const path = `${scope.api}/event-types${hidden ? '?hidden=true' : ''}`
-  return useLoad(path, (signal) => ask<readonly EventType[]>(path, { signal }))
+export function useTypes(scope: Scope | null, hidden: boolean) {
+  const path = scope && `${scope.api}/event-types${hidden ? '?hidden=true' : ''}`
+  return useLoad(path, (signal) => ask<readonly EventType[]>(path!, { signal }))
 }
 
 /** Event types with schema, example and volume, under the headings of the host. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 
-import { ask, query, segment } from '../kit/ask.ts'
+import { ask, askShared, query, segment } from '../kit/ask.ts'
 import { Answer, Status } from '../kit/badge.tsx'
 import { Confirm } from '../kit/dialog.tsx'
 import { count, Due, duration, Time } from '../kit/figures.tsx'
@@ -18,12 +18,18 @@ import { counted, replayed } from './replay.ts'
 
 const filterNames = ['status', 'event_type', 'endpoint_id', 'event_id', 'response_status', 'range']
 
-/** The endpoints of a scope by id, for their names. */
-export function useEndpoints(scope: Scope): ReadonlyMap<string, AnyEndpoint> {
-  const { data } = useLoad(`names ${scope.api}`, (signal) =>
-    ask<Page<AnyEndpoint>>(`${scope.api}/endpoints?limit=1000`, { signal }),
-  )
-  return new Map(data?.data.map((endpoint) => [endpoint.id, endpoint]))
+/** The endpoints of a scope by id, for their names; none until a scope is given. */
+export function useEndpoints(scope: Scope | null): ReadonlyMap<string, AnyEndpoint> {
+  const { data } = useLoad(scope && `names ${scope.api}`, () => endpointsOf(scope!))
+  return data ?? noEndpoints
+}
+
+const noEndpoints: ReadonlyMap<string, AnyEndpoint> = new Map()
+
+/** Asks for the endpoints of a scope, by id. */
+export async function endpointsOf(scope: Scope): Promise<ReadonlyMap<string, AnyEndpoint>> {
+  const { data } = await askShared<Page<AnyEndpoint>>(`${scope.api}/endpoints?limit=1000`)
+  return new Map(data.map((endpoint) => [endpoint.id, endpoint]))
 }
 
 export function deliveryPath(

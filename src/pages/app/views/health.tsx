@@ -3,7 +3,7 @@ import { OutcomeChart, type Period, periodOf, periods, statsQuery } from '../kit
 import { count, percent, Time } from '../kit/figures.tsx'
 import { Choice } from '../kit/form.tsx'
 import { Figures, Panel } from '../kit/layout.tsx'
-import { useLoad } from '../kit/load.ts'
+import { type Loaded, useLoad } from '../kit/load.ts'
 import { parameters, setParameters } from '../kit/router.tsx'
 import type { Scope } from '../kit/scope.ts'
 import { Shown } from '../kit/states.tsx'
@@ -24,16 +24,14 @@ export function PeriodChoice() {
   )
 }
 
-/** How an endpoint does: figures and a chart. */
-export function Activity({
-  scope,
-  endpoint,
-  isPaused,
-}: {
-  readonly scope: Scope
-  readonly endpoint: string
-  readonly isPaused: boolean
-}) {
+export interface Health {
+  readonly figures: Loaded<EndpointHealth>
+  /** The tries of the chosen period. */
+  readonly stats: Loaded<StatsReport>
+}
+
+/** How an endpoint does. Asked beside the endpoint itself, so that a reader waits for one answer. */
+export function useHealth(scope: Scope, endpoint: string): Health {
   const period = periodOf(parameters.value.get('period'))
   const stats = useLoad(
     `stats ${endpoint} ${period}`,
@@ -41,15 +39,20 @@ export function Activity({
       ask<StatsReport>(`${scope.api}/stats${query({ ...statsQuery(period), endpoint_id: endpoint })}`, { signal }),
     { everyMs: refreshMs },
   )
-  const health = useLoad(
+  const figures = useLoad(
     `health ${endpoint}`,
     (signal) => ask<EndpointHealth>(`${scope.api}/endpoints/${segment(endpoint)}/health`, { signal }),
     { everyMs: refreshMs },
   )
+  return { figures, stats }
+}
+
+/** How an endpoint does: figures and a chart. */
+export function Activity({ of: { figures, stats }, isPaused }: { readonly of: Health; readonly isPaused: boolean }) {
   return (
     <Panel title={t('endpoint.activity')} actions={<PeriodChoice />}>
       <div class="stack">
-        <Shown of={health} rows={2}>
+        <Shown of={figures} rows={2}>
           {(each) => <HealthFigures of={each} isPaused={isPaused} />}
         </Shown>
         <Shown of={stats} rows={5}>
