@@ -24,7 +24,7 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
   const path = `${scope.api}/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<Endpoint>(path, { signal }))
   const health = useHealth(scope, id)
-  const types = useTypes(health.stats.data === undefined ? null : scope, true) // only dialogs need them
+  const types = useTypes(health.isKnown ? scope : null, true) // only dialogs need them
   const [asked, setAsked] = useState<Asked>(null)
   const own = `${scope.path}/endpoints/${segment(id)}`
   const endpoint = loaded.data
@@ -78,12 +78,12 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
             {!each.enabled && <WhyOff of={each} turnOn={() => void turnOn(each)} />}
             {each.enabled && each.paused && <PausedNote />}
             <Activity of={health} isPaused={each.paused} />
-            <Latest scope={scope} endpoint={id} />
+            <Latest scope={scope} endpoint={id} isAsked={health.isKnown} />
             <div class="columns">
               <Settings of={each} />
               <div>
                 <SecretPanel scope={scope} endpoint={id} />
-                <Plugins scope={scope} endpoint={id} />
+                <Plugins scope={scope} endpoint={id} isAsked={health.isKnown} />
               </div>
             </div>
             <div class="actions">
@@ -145,8 +145,16 @@ function Settings({ of }: { readonly of: Endpoint }) {
   )
 }
 
-function Plugins({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
-  const loaded = useLoad(`plugins ${endpoint}`, (signal) =>
+function Plugins({
+  scope,
+  endpoint,
+  isAsked,
+}: {
+  readonly scope: Scope
+  readonly endpoint: string
+  readonly isAsked: boolean
+}) {
+  const loaded = useLoad(isAsked ? `plugins ${endpoint}` : null, (signal) =>
     ask<Page<Plugin>>(`${scope.api}/plugins${query({ endpoint_id: endpoint, limit: 100 })}`, { signal }),
   )
   return (

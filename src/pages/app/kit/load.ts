@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'preact/hooks'
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks'
 
 import { AskError } from './ask.ts'
 
@@ -26,7 +26,8 @@ export function useLoad<Data>(
   latest.current = load
   const again = useRef<() => void>(() => {})
 
-  useEffect(() => {
+  // Before the paint: the request goes out a frame earlier.
+  useLayoutEffect(() => {
     if (key === null) return
     const over = new AbortController()
     let timer: ReturnType<typeof setTimeout> | undefined

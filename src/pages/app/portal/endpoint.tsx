@@ -71,7 +71,7 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
             {!each.enabled && <WhyOff of={each} turnOn={allow.edit ? () => void turn(true) : null} />}
             {each.enabled && each.paused && <PausedNote />}
             <Activity of={health} isPaused={each.paused} />
-            <Latest scope={scope} endpoint={id} />
+            <Latest scope={scope} endpoint={id} isAsked={health.isKnown} />
             <div class="columns">
               <Panel title={t('endpoint.settings')}>
                 <Facts

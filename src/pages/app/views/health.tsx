@@ -25,6 +25,8 @@ export function PeriodChoice() {
 }
 
 export interface Health {
+  /** Whether the answer about its figures has come: what stands below is asked for then, so that it holds up no figure. */
+  readonly isKnown: boolean
   readonly figures: Loaded<EndpointHealth>
   /** The tries of the chosen period. */
   readonly stats: Loaded<StatsReport>
@@ -44,7 +46,7 @@ export function useHealth(scope: Scope, endpoint: string): Health {
     (signal) => ask<EndpointHealth>(`${scope.api}/endpoints/${segment(endpoint)}/health`, { signal }),
     { everyMs: refreshMs },
   )
-  return { figures, stats }
+  return { figures, stats, isKnown: figures.data !== undefined || figures.error !== undefined }
 }
 
 /** How an endpoint does: figures and a chart. */
