@@ -14,7 +14,7 @@ import { say } from '../kit/toast.tsx'
 import type { Endpoint, Plugin } from '../kit/types.ts'
 import { t } from '../texts.ts'
 import { useTypes } from '../views/catalogue.tsx'
-import { Activity, useHealth } from '../views/health.tsx'
+import { Activity, beside, useHealth } from '../views/health.tsx'
 import { SecretPanel } from '../views/secret.tsx'
 import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
 import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
@@ -24,8 +24,8 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
   const path = `${scope.api}/endpoints/${segment(id)}`
   const loaded = useLoad(path, (signal) => ask<Endpoint>(path, { signal }))
   const health = useHealth(scope, id)
-  const types = useTypes(health.isKnown ? scope : null, true) // only dialogs need them
   const [asked, setAsked] = useState<Asked>(null)
+  const types = useTypes(asked === null ? null : scope, true)
   const own = `${scope.path}/endpoints/${segment(id)}`
   const endpoint = loaded.data
   /** Answers whether the change was made. */
@@ -72,18 +72,18 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
           </>
         )}
       </Head>
-      <Shown of={loaded}>
+      <Shown of={beside(loaded, health)}>
         {(each) => (
           <>
             {!each.enabled && <WhyOff of={each} turnOn={() => void turnOn(each)} />}
             {each.enabled && each.paused && <PausedNote />}
             <Activity of={health} isPaused={each.paused} />
-            <Latest scope={scope} endpoint={id} isAsked={health.isKnown} />
+            <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Settings of={each} />
               <div>
                 <SecretPanel scope={scope} endpoint={id} />
-                <Plugins scope={scope} endpoint={id} isAsked={health.isKnown} />
+                <Plugins scope={scope} endpoint={id} />
               </div>
             </div>
             <div class="actions">
@@ -145,16 +145,8 @@ function Settings({ of }: { readonly of: Endpoint }) {
   )
 }
 
-function Plugins({
-  scope,
-  endpoint,
-  isAsked,
-}: {
-  readonly scope: Scope
-  readonly endpoint: string
-  readonly isAsked: boolean
-}) {
-  const loaded = useLoad(isAsked ? `plugins ${endpoint}` : null, (signal) =>
+function Plugins({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
+  const loaded = useLoad(`plugins ${endpoint}`, (signal) =>
     ask<Page<Plugin>>(`${scope.api}/plugins${query({ endpoint_id: endpoint, limit: 100 })}`, { signal }),
   )
   return (

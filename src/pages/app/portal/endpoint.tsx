@@ -13,7 +13,7 @@ import { t } from '../texts.ts'
 import { type Asked, EndpointDialogs } from '../views/endpoint-dialogs.tsx'
 import { Latest, PausedNote, WhyOff } from '../views/endpoint-parts.tsx'
 import { Patterns, State } from '../views/endpoint-row.tsx'
-import { Activity, useHealth } from '../views/health.tsx'
+import { Activity, beside, useHealth } from '../views/health.tsx'
 import { SecretPanel } from '../views/secret.tsx'
 import type { PortalEndpoint, Session } from './session.ts'
 
@@ -65,13 +65,13 @@ export function EndpointView({ session: { allow }, scope, types, id }: Props) {
           </Link>
         )}
       </Head>
-      <Shown of={loaded}>
+      <Shown of={beside(loaded, health)}>
         {(each) => (
           <>
             {!each.enabled && <WhyOff of={each} turnOn={allow.edit ? () => void turn(true) : null} />}
             {each.enabled && each.paused && <PausedNote />}
             <Activity of={health} isPaused={each.paused} />
-            <Latest scope={scope} endpoint={id} isAsked={health.isKnown} />
+            <Latest scope={scope} endpoint={id} />
             <div class="columns">
               <Panel title={t('endpoint.settings')}>
                 <Facts

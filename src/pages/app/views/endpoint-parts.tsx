@@ -48,17 +48,9 @@ export function PausedNote() {
 }
 
 /** The newest deliveries of an endpoint. */
-export function Latest({
-  scope,
-  endpoint,
-  isAsked,
-}: {
-  readonly scope: Scope
-  readonly endpoint: string
-  readonly isAsked: boolean
-}) {
+export function Latest({ scope, endpoint }: { readonly scope: Scope; readonly endpoint: string }) {
   const path = `${scope.api}/deliveries${query({ endpoint_id: endpoint, limit: 10 })}`
-  const loaded = useLoad(isAsked ? path : null, (signal) => ask<Page<Delivery>>(path, { signal }), { everyMs: liveMs })
+  const loaded = useLoad(path, (signal) => ask<Page<Delivery>>(path, { signal }), { everyMs: liveMs })
   return (
     <Panel
       title={t('endpoint.deliveries')}

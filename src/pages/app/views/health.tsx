@@ -1,3 +1,5 @@
+import { useRef } from 'preact/hooks'
+
 import { ask, query, segment } from '../kit/ask.ts'
 import { OutcomeChart, type Period, periodOf, periods, statsQuery } from '../kit/chart.tsx'
 import { count, percent, Time } from '../kit/figures.tsx'
@@ -25,7 +27,7 @@ export function PeriodChoice() {
 }
 
 export interface Health {
-  /** Whether the answer about its figures has come: what stands below is asked for then, so that it holds up no figure. */
+  /** Whether both have been answered once. */
   readonly isKnown: boolean
   readonly figures: Loaded<EndpointHealth>
   /** The tries of the chosen period. */
@@ -46,7 +48,14 @@ export function useHealth(scope: Scope, endpoint: string): Health {
     (signal) => ask<EndpointHealth>(`${scope.api}/endpoints/${segment(endpoint)}/health`, { signal }),
     { everyMs: refreshMs },
   )
-  return { figures, stats, isKnown: figures.data !== undefined || figures.error !== undefined }
+  const isKnown = useRef(false)
+  isKnown.current ||= [figures, stats].every(({ data, error }) => data !== undefined || error !== undefined)
+  return { figures, stats, isKnown: isKnown.current }
+}
+
+/** An endpoint once its health is known too, so that the view is drawn once. */
+export function beside<Data>(endpoint: Loaded<Data>, { isKnown }: Health): Loaded<Data> {
+  return isKnown || endpoint.error !== undefined ? endpoint : { ...endpoint, data: undefined }
 }
 
 /** How an endpoint does: figures and a chart. */
