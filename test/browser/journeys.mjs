@@ -143,6 +143,7 @@ function ofOperators(given) {
   void test('a document is checked as a difference, and applied', async () => {
     const { open, close, posthorn } = given()
     const page = await open(`${own}/configuration`)
+    await page.getByRole('button', { name: 'Show' }).click()
     const text = await page.locator('pre').first().textContent()
     await page.getByRole('textbox', { name: 'Document' }).fill(text.replace('name: Warehouse', 'name: Depot'))
     await page.getByRole('button', { name: 'Check' }).click()

@@ -58,6 +58,7 @@ const dashboards = [
   ['plugin-new', `${own}/plugins/new`],
   ['catalogue', `${own}/catalogue`],
   ['configuration', `${own}/configuration`],
+  ['configuration-open', `${own}/configuration`, press('Show')],
   ['system', '/ops/system'],
   ['unknown', '/ops/unknown'],
   ['empty-overview', '/ops/w/empty'],

@@ -34,6 +34,7 @@ interface Plan {
 
 export function ConfigurationView({ scope }: { readonly scope: Scope }) {
   const [format, setFormat] = useState<'yaml' | 'json'>('yaml')
+  const [isOpen, setOpen] = useState(false)
   const path = `${scope.api}/config/dump`
   const accept = format === 'yaml' ? 'text/plain' : 'application/json'
   const dump = useLoad(`${path} ${format}`, (signal) => askText(path, { method: 'POST', accept, signal }))
@@ -61,13 +62,20 @@ export function ConfigurationView({ scope }: { readonly scope: Scope }) {
               ]}
               onChange={setFormat}
             />
+            <button type="button" onClick={() => setOpen(!isOpen)}>
+              {t(isOpen ? 'action.hide' : 'action.show')}
+            </button>
             <button type="button" disabled={dump.data === undefined} onClick={() => download(dump.data ?? '')}>
               {t('config.download')}
             </button>
           </>
         }
       >
-        <Shown of={dump}>{(text) => <Code text={text} label={`posthorn.${format}`} />}</Shown>
+        <Shown of={dump}>
+          {(text) =>
+            isOpen ? <Code text={text} label={`posthorn.${format}`} /> : <p class="dim">{t('config.hidden')}</p>
+          }
+        </Shown>
       </Panel>
     </>
   )

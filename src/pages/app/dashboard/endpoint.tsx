@@ -25,7 +25,7 @@ export function EndpointView({ scope, id }: { readonly scope: Scope; readonly id
   const loaded = useLoad(path, (signal) => ask<Endpoint>(path, { signal }))
   const health = useHealth(scope, id)
   const [asked, setAsked] = useState<Asked>(null)
-  const types = useTypes(asked === null ? null : scope, true)
+  const types = useTypes(health.isKnown ? scope : null, true) // for the dialogs
   const own = `${scope.path}/endpoints/${segment(id)}`
   const endpoint = loaded.data
   /** Answers whether the change was made. */

@@ -1,6 +1,6 @@
 import { ask, query, segment } from '../kit/ask.ts'
 import { Badge } from '../kit/badge.tsx'
-import { count, Time } from '../kit/figures.tsx'
+import { count, duration, Time } from '../kit/figures.tsx'
 import { Panel } from '../kit/layout.tsx'
 import { useLoad } from '../kit/load.ts'
 import { Link } from '../kit/router.tsx'
@@ -23,6 +23,8 @@ interface About {
   readonly operation?: string
   readonly actor?: string | null
   readonly reason?: string
+  readonly queue_size?: number
+  readonly age_seconds?: number
 }
 
 /** Operational events of one kind about one thing: the latest of them, and how many there are. */
@@ -118,7 +120,7 @@ function What({ of: { latest, about }, operations }: { readonly of: Happening; r
 
 /** What it is about: the endpoint or source, else who did what. */
 function Subject({ of }: { readonly of: About }) {
-  const { workspace_id = '', endpoint_id, source_id, operation, actor, reason } = of
+  const { workspace_id = '', endpoint_id, source_id, operation, actor, reason, queue_size, age_seconds = 0 } = of
   const own = `/w/${segment(workspace_id)}`
   const id = endpoint_id ?? source_id
   const kind = endpoint_id === undefined ? 'sources' : 'endpoints'
@@ -127,6 +129,10 @@ function Subject({ of }: { readonly of: About }) {
       ? null
       : `/api/workspaces/${segment(workspace_id)}/${kind}/${segment(id)}`
   const { data: row } = useLoad(path, (signal) => onceAsked(path!, signal)) // only where there is a path
+  if (queue_size !== undefined) {
+    const age = duration(age_seconds * 1000)
+    return <span class="dim">{t('operations.backlog', { n: count(queue_size), age })}</span>
+  }
   return (
     <>
       {id !== undefined && <Link to={`${own}/${kind}/${segment(id)}`}>{row?.name || id}</Link>}

@@ -4,6 +4,7 @@ export const configuration = {
   'config.current': 'Current configuration',
   'config.download': 'Download',
   'config.format': 'Format',
+  'config.hidden': 'The document may hold secrets in clear, so it is shown when asked for.',
   'config.sync': 'Apply a document',
   'config.sync.hint': 'JSON or YAML. Rows that the document does not name are deleted.',
   'config.file': 'Choose a file',

@@ -6,6 +6,7 @@ export const operations = {
   'operations.what': 'What',
   'operations.about': 'About',
   'operations.times': 'Times',
+  'operations.backlog': '{n} waiting, the oldest due for {age}',
   'operations.reason.gone': 'answered 410 Gone',
   'operations.reason.breaker': 'too many failures',
   'operations.reason.failing': 'nothing but failures',

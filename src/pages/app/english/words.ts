@@ -26,6 +26,7 @@ export const words = {
 
   'state.loading': 'Loading',
   'state.failed': 'This could not be loaded',
+  'state.missing': 'There is nothing here',
   'state.none': 'none',
   'state.on': 'on',
   'state.off': 'off',

@@ -24,6 +24,7 @@ export function Empty({
 }
 
 export function Failed({ error, retry }: { readonly error: AskError; readonly retry?: () => void }) {
+  if (error.status === 404) return <Empty title={t('state.missing')} hint={t('state.unknownPage.hint')} />
   return (
     <div class="empty" role="alert">
       <p class="empty-title">{t('state.failed')}</p>
