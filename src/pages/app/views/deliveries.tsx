@@ -27,7 +27,7 @@ export function useEndpoints(scope: Scope | null): ReadonlyMap<string, AnyEndpoi
 const noEndpoints: ReadonlyMap<string, AnyEndpoint> = new Map()
 
 /** Asks for the endpoints of a scope, by id. */
-export async function endpointsOf(scope: Scope): Promise<ReadonlyMap<string, AnyEndpoint>> {
+async function endpointsOf(scope: Scope): Promise<ReadonlyMap<string, AnyEndpoint>> {
   const { data } = await askShared<Page<AnyEndpoint>>(`${scope.api}/endpoints?limit=1000`)
   return new Map(data.map((endpoint) => [endpoint.id, endpoint]))
 }
