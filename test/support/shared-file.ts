@@ -52,7 +52,8 @@ export function sharedFile(dist: string, entries: readonly string[]): NonNullabl
         sourcemap: true,
         generatedCode: 'es2015',
         entryFileNames: '[name].js',
-        chunkFileNames: '[name].js',
+        // Without esbuild's hash: a name that stays from one version to the next, and a shorter one.
+        chunkFileNames: ({ name }) => `${name.replace(/-[A-Z0-9]{8}$/, '')}.js`,
         manualChunks: (id) => (shared.has(id) ? 'shared' : undefined),
         onlyExplicitManualChunks: true,
       })
