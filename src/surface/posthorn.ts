@@ -14,7 +14,7 @@ export interface BoundPosthorn<Catalogue extends object = AnyEvents, Plugins = P
 > {
   /**
    * To be called after the host's commit: hands jobs to a queue of another engine at once, lets endpoints that were resumed go on
-   * at once, and tells listeners of `change`. Without it the next sweep hands jobs over, and resumed endpoints go on within ten
+   * at once, and tells listeners of `change`. Without it workers find the jobs within seconds, and resumed endpoints go on within ten
    * minutes.
    */
   committed(): Promise<void>

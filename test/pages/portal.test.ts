@@ -5,13 +5,14 @@ import { portal, type PortalOptions } from '../../src/pages/portal.ts'
 import { createPortalClient } from '../../src/pages/portal-client.ts'
 import { operations } from '../../src/operations/table.ts'
 import type { OperationName } from '../../src/operations/operation.ts'
+import type { Options } from '../../src/options.ts'
 import { createTestPosthorn } from '../../src/testing/index.ts'
 
 const secret = 'a secret of the portal, of 32 characters or more'
 const origin = 'http://app.test'
 
-async function made(options: Partial<PortalOptions> = {}) {
-  const posthorn = createTestPosthorn({ logger: silent })
+async function made(options: Partial<PortalOptions> = {}, host: Pick<Options, 'deliver'> = {}) {
+  const posthorn = createTestPosthorn({ logger: silent, ...host })
   const customers = portal(posthorn, { basePath: '/webhooks', secret, ...options })
   for (const id of ['acme', 'other']) await posthorn.workspaces.create({ id, name: `${id} name` })
   const call = async (token: string | null, method: string, path: string, body?: unknown) => {
@@ -52,6 +53,7 @@ describe('what the portal offers', () => {
     expect((await client.endpoints.secret(endpoint.id)).secret).toMatch(/^whsec_/)
     expect(await client.endpoints.test(endpoint.id)).toMatchObject({ status: 'SUCCESSFUL' })
     expect(posthorn.deliveries[0]?.headers['webhook-signature']).toMatch(/^v1,/)
+    expect(Object.keys(JSON.parse(posthorn.deliveries[0]?.body ?? '{}'))).toEqual(['type', 'timestamp', 'data'])
     expect(await client.endpoints.patch(endpoint.id, { enabled: false })).toMatchObject({ enabled: false, url: hook })
     expect((await client.endpoints.list()).data).toHaveLength(1)
     expect((await posthorn.endpoints.list('other')).data).toEqual([])
@@ -77,6 +79,20 @@ describe('what the portal offers', () => {
     ])
     const named = [...JSON.stringify(body).matchAll(/#\/components\/schemas\/(\w+)/g)].map(([, name]) => name!)
     expect([...new Set(named)].toSorted()).toEqual(Object.keys(body.components.schemas).toSorted())
+  })
+
+  test('the envelope is what the host says, and as `deliver.sign` makes signatures', async () => {
+    for (const [options, sign, bare] of [
+      [{ envelope: false }, 'none', true],
+      [{}, 'standard-webhooks', true],
+      [{ envelope: true }, 'standard-webhooks', false],
+    ] as const) {
+      const { call, token, posthorn } = await made(options, { deliver: { sign } })
+      const { body } = await call(token, 'POST', '/endpoints', { url: hook })
+      await call(token, 'POST', `/endpoints/${body.id}/test`, {})
+      const sent = JSON.parse(posthorn.deliveries[0]?.body ?? 'null') as object
+      expect('timestamp' in sent).toBe(!bare)
+    }
   })
 
   test('URLs that the deny list refuses are refused when they are written', async () => {

@@ -40,7 +40,7 @@ export interface PortalEndpointInput {
 type Endpoints = Pick<Services['endpoints'], 'list' | 'get' | 'create' | 'patch'>
 
 /** The use cases of endpoints as the portal offers them: rows and inputs have the form of `PortalEndpoint`. */
-export function portalEndpoints(ctx: Context, { allow, maxEndpoints, httpsOnly }: PortalSettings): object {
+export function portalEndpoints(ctx: Context, { allow, maxEndpoints, httpsOnly, envelope }: PortalSettings): object {
   const { deliver, limits } = ctx.settings
   const settings = {
     ...ctx.settings,
@@ -52,7 +52,8 @@ export function portalEndpoints(ctx: Context, { allow, maxEndpoints, httpsOnly }
     },
     limits: { ...limits, endpoints: Math.min(limits.endpoints, maxEndpoints ?? Infinity) },
   }
-  const endpoints: Endpoints = endpointResources({ ...ctx, settings })
+  const signed = { envelope: envelope ?? deliver.sign === 'none' }
+  const endpoints: Endpoints = endpointResources({ ...ctx, settings }, { signed })
   const judge = denyRules(deliver)
   const shown = (row: Endpoint) => shownEndpoint(row, allow.headers)
 

@@ -48,6 +48,11 @@ export interface PortalOptions {
   readonly limits?: { readonly endpoints?: number }
   /** Refuses `http:` URLs. Default: as `deliver.httpsOnly`. */
   readonly httpsOnly?: boolean
+  /**
+   * Whether deliveries to endpoints made here have the body `{ type, timestamp, data }` of Standard Webhooks, and not the data
+   * alone. Default: true, unless `deliver.sign` says how deliveries are signed; then false, as those.
+   */
+  readonly envelope?: boolean
   /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
   readonly texts?: Texts
 }
@@ -62,6 +67,8 @@ export interface PortalSettings {
   readonly allow: PortalAllowances
   readonly maxEndpoints: number | null
   readonly httpsOnly: boolean
+  /** Null: as `deliver.sign` says. */
+  readonly envelope: boolean | null
   readonly texts: Texts | undefined
 }
 
@@ -87,6 +94,7 @@ export function portalSettings(options: PortalOptions): PortalSettings {
     allow = {},
     limits = {},
     httpsOnly = false,
+    envelope = null,
     texts,
   } = options
   const secrets = typeof secret === 'string' ? [secret] : [...((secret as readonly string[] | undefined) ?? [])]
@@ -113,6 +121,7 @@ export function portalSettings(options: PortalOptions): PortalSettings {
     allow: { ...everything, ...allow },
     maxEndpoints,
     httpsOnly,
+    envelope,
     texts,
   }
 }
