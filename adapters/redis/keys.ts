@@ -33,7 +33,7 @@ import { PosthornError } from '../../src/errors.ts'
  *     room:<n>:events:astray    zset      events whose id tells nothing of their time, by created_at
  *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered, :attempts:astray (ids that tell nothing of the time)      zsets of ids
  *     room:<n>:unique-ids       hash      unique_id -> name of the event
- *     open                      zset      open attempts by due time, which the sweep walks
+ *     open                      zset      open attempts by due time: where lost jobs are found
  *     finished                  zset      finished attempts by created_at, for retention
  *     idle                      zset      names of events without open attempts by created_at, for retention
  *     condemned                 zset      rooms of deleted workspaces in the order of deletion, until they are purged

@@ -42,7 +42,7 @@ export interface ClaimOptions {
 }
 
 /**
- * Says when to look at which attempt. Losing it loses nothing: storage is the truth, and the sweep adds jobs again.
+ * Says when to look at which attempt. Losing it loses nothing: storage is the truth, and workers queue lost jobs again within seconds.
  *
  * What is to come has its place here: shards divide jobs by group, each shard a queue of its own behind this contract.
  */

@@ -13,7 +13,7 @@ import { json } from './respond.ts'
 import type { Call, Route } from './route.ts'
 import { takesKey } from './takes-idempotency-key.ts'
 
-const keyedRequests = lazy(() => import('./idempotency-key.ts'))
+const keyedRequests = lazy(() => import('./keyed-request.ts'))
 const openapiDocument = lazy(() => import('./openapi.ts'))
 
 const ofTheApi: readonly Route[] = [

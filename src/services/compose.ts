@@ -4,7 +4,7 @@ import { type Deliver, deliverService } from './deliver.ts'
 import { earlyServices } from './early-services.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import type { SecretsService } from '../surface/secrets.ts'
-import type { TakeKey } from './keyed-requests.ts'
+import type { TakeKey } from './idempotency-keys.ts'
 import type { Services, UseCases } from './use-cases.ts'
 
 type Call = (...args: unknown[]) => unknown

@@ -11,7 +11,11 @@ import { type Described, resourceService } from './resources.ts'
 import type { EndpointUseCases } from './use-cases.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 
-export function endpointResources(ctx: Context): Omit<EndpointUseCases, 'health' | 'test' | 'secret' | 'rotateSecret'> {
+/** @param signed what the config of a new endpoint's signature says, where `deliver.sign` gives it one. */
+export function endpointResources(
+  ctx: Context,
+  { signed = {} }: { readonly signed?: Readonly<Record<string, unknown>> } = {},
+): Omit<EndpointUseCases, 'health' | 'test' | 'secret' | 'rotateSecret'> {
   return resourceService(ctx, {
     noun: 'endpoints',
     collection: ctx.storage.endpoints,
@@ -41,7 +45,10 @@ export function endpointResources(ctx: Context): Omit<EndpointUseCases, 'health'
         workspaceId,
         endpoints: { put: [row], remove: [] },
         sources: { put: [], remove: [] },
-        plugins: { put: [await ctx.secrets.sealed(workspaceId, 'plugins', await signature(ctx, row.id))], remove: [] },
+        plugins: {
+          put: [await ctx.secrets.sealed(workspaceId, 'plugins', await signature(ctx, row.id, signed))],
+          remove: [],
+        },
         bounds,
       }
       const outcome = await ctx.storage.applyConfig(plan, current.revision)

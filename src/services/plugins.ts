@@ -110,11 +110,11 @@ export function staysSealed(given: Config, existing: Config): boolean {
   return holdsSealed(existing) && sameJson(given, existing)
 }
 
-/** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. */
-export async function signature(ctx: Context, endpointId: string): Promise<Plugin> {
+/** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. `given`: what its config says beside. */
+export async function signature(ctx: Context, endpointId: string, given: Config = {}): Promise<Plugin> {
   const name = 'standard-webhooks'
   const kind = ctx.plugins.get(name)
-  const config = kind && (await completeConfig(ctx, kind, {}, null, ''))
+  const config = kind && (await completeConfig(ctx, kind, given, null, ''))
   if (!config?.ok) throw new PosthornError('internal', `the plugin ${name} cannot be made`)
   const now = ctx.clock.now()
   return {

@@ -7,12 +7,12 @@ import type { Outcomes } from './outcomes.ts'
 import { dueTimes, IdleWait } from './polling.ts'
 import type { Rests } from './resting-endpoints.ts'
 import type { Slots } from './slots.ts'
-import type { Sweep } from './sweep.ts'
+import type { Requeue } from './requeue.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { Wakeup } from './wakeup.ts'
 
-const sweepEveryMs = 1000
-const quickSweepMs = 50
+const requeueEveryMs = 1000
+const quickRequeueMs = 50
 const brokenWaitMs = 1000
 const brokenWaitForNewsMs = 100
 
@@ -23,7 +23,7 @@ export interface Parts {
   readonly slots: Slots
   readonly rests: Rests
   readonly outcomes: Outcomes
-  readonly sweep: Sweep
+  readonly requeue: Requeue
   readonly inbox: InboxConsumer
   readonly upkeep: Upkeep
 }
@@ -43,7 +43,7 @@ export function runLoops(run: Run): Promise<unknown> {
   return Promise.all([
     deliveryLoop(run),
     inboxLoop(run),
-    sweepLoop(run),
+    requeueLoop(run),
     every(run, lengthenEveryMs, 'holds could not be lengthened', () => holds.lengthen()),
     ...upkeep.tasks.map((task) => every(run, minuteMs, task.complaint, () => task.run(run.signal))),
   ])
@@ -94,11 +94,11 @@ async function inboxLoop(run: Run): Promise<void> {
  * Where the storage is the queue too, jobs cannot get lost: all pages once at the start repair what an operator changed.
  * Elsewhere jobs got lost while an engine was away: after that the rest of the pages and then all of them follow quickly.
  */
-async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
+async function requeueLoop({ ctx, parts, signal }: Run): Promise<void> {
   let quickWalks = 0
   for (let more = true; !signal.aborted && (more || !ctx.ownQueue);) {
     let failed = false
-    more = await parts.sweep.page().catch((cause: unknown) => {
+    more = await parts.requeue.page().catch((cause: unknown) => {
       ctx.repeating.error('overdue attempts could not be swept', { cause })
       failed = true
       return true
@@ -106,7 +106,7 @@ async function sweepLoop({ ctx, parts, signal }: Run): Promise<void> {
     if (failed) quickWalks = 2
     else if (!more) quickWalks = Math.max(quickWalks - 1, 0)
     const isQuick = quickWalks > 0 && !failed && more
-    if (more || !ctx.ownQueue) await ctx.clock.sleep(isQuick ? quickSweepMs : sweepEveryMs, signal)
+    if (more || !ctx.ownQueue) await ctx.clock.sleep(isQuick ? quickRequeueMs : requeueEveryMs, signal)
   }
 }
 

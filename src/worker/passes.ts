@@ -17,12 +17,12 @@ export class Passes {
   /** See `Worker`. Also waits until the attempts that it began have ended. */
   async tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
     const { ctx, background } = this.#needs
-    const { outcomes, upkeep, sweep, inbox, holds } = this.#parts
+    const { outcomes, upkeep, requeue, inbox, holds } = this.#parts
     const { delivered, failed } = outcomes.ended
     const since = ctx.clock.elapsed()
     const isInTime = (): boolean => ctx.clock.elapsed() - since < budgetMs
     await upkeep.minute()
-    await sweep.page()
+    await requeue.page()
     while ((await inbox.batch()) > 0 && isInTime());
     await background.idle()
     await this.#claimAll(isInTime)

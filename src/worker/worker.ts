@@ -14,7 +14,7 @@ import { RateLimits } from './rate-limits.ts'
 import { Rests } from './resting-endpoints.ts'
 import { Run } from './run.ts'
 import { Slots } from './slots.ts'
-import { sweep } from './sweep.ts'
+import { requeue } from './requeue.ts'
 import { upkeep } from './upkeep.ts'
 
 /** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
@@ -143,7 +143,7 @@ function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
     slots,
     rests,
     outcomes,
-    sweep: sweep(ctx),
+    requeue: requeue(ctx),
     inbox: inboxConsumer(ctx, ingest),
     upkeep: upkeep(ctx, operational),
   }

@@ -78,7 +78,7 @@ suite('a transaction on PostgreSQL with the queue on Redis', () => {
   test('is delivered within five seconds when it does not', async () => {
     await published('commit')
     expect(await posthorn.tick()).toMatchObject({ delivered: 0 })
-    // The sweep comes once a second.
+    // Lost jobs are looked for once a second.
     for (let seconds = 0; seconds < 5 && sent.length === 0; seconds++) {
       await clock.advance('1s')
       await posthorn.tick()

@@ -5,12 +5,12 @@ const pageSize = 500
 const graceMs = 4_000
 
 /** Adds overdue attempts to the queue again, page by page: their jobs were lost with a crashed process or a lost queue. */
-export interface Sweep {
+export interface Requeue {
   /** Does the next page, at most 500 attempts. Answers whether there may be more pages. */
   page(): Promise<boolean>
 }
 
-export function sweep(ctx: Context): Sweep {
+export function requeue(ctx: Context): Requeue {
   let after: readonly [number, string] | null = null
   return {
     async page() {
