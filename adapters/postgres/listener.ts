@@ -1,5 +1,5 @@
 import type { Database } from './database.ts'
-import { provenLine } from './proven-line.ts'
+import { listeningConnection } from './listening-connection.ts'
 import { channelOf, readNotification, type News, notifyNothing } from './notify.ts'
 
 /** `here`: it was sent by the notifier of the same origin. */
@@ -21,7 +21,7 @@ export function listenerOf(db: Database, origin: () => string): Listener | null 
   const tellAll: OnNews = (news, where) => {
     for (const tell of tellers) tell(news, where)
   }
-  const line = provenLine({
+  const line = listeningConnection({
     open: (hears, regained, lost) => listen(channelOf(db.schema), hears, regained, lost),
     hears(payload) {
       const { news, from } = readNotification(payload)

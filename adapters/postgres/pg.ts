@@ -4,7 +4,7 @@ import { lateError, sqlState } from './errors.ts'
 import { cancelPg } from './pg-cancel.ts'
 import { checkOut } from './pg-check-out.ts'
 import { pgListen } from './pg-listen.ts'
-import { type SilenceWatch, silenceWatch } from './silence.ts'
+import { type StatementWatch, watchIdleConnections } from './idle-connections.ts'
 import { defaultTimeoutMs, quietly, settled } from './timers.ts'
 
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
@@ -30,7 +30,7 @@ export function pgClient(client: PgClient): PostgresClient {
  */
 export function pgPool(pool: PgPool): PostgresClient {
   const max = (pool as { options?: { max?: number } }).options?.max ?? Infinity
-  const watch = silenceWatch((ms) => Promise.all(Array.from({ length: pool.idleCount }, () => prove(pool, ms))))
+  const watch = watchIdleConnections((ms) => Promise.all(Array.from({ length: pool.idleCount }, () => prove(pool, ms))))
   return {
     query: (text, values, options = {}) => onPool(pool, { text, values, name: options.name }, options, watch),
     stats: () => ({ total: pool.totalCount, active: pool.totalCount - pool.idleCount }),
@@ -54,7 +54,7 @@ async function onPool(
   pool: PgPool,
   statement: Statement,
   { timeoutMs = defaultTimeoutMs, answerMs = timeoutMs, isolation }: QueryOptions,
-  watch: SilenceWatch,
+  watch: StatementWatch,
 ): Promise<{ rows: Row[] }> {
   const began = performance.now()
   const { client, giveBack } = await checkOut(pool, timeoutMs)

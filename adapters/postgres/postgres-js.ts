@@ -2,7 +2,7 @@ import type { Row } from '../sql/values.ts'
 import type { PostgresClient, PostgresJs, QueryOptions } from './clients.ts'
 import { lateError } from './errors.ts'
 import { type Connections, connections, type Pending, type Sending } from './postgres-js-connections.ts'
-import { type SilenceWatch, silenceWatch } from './silence.ts'
+import { type StatementWatch, watchIdleConnections } from './idle-connections.ts'
 import type { Value } from '../sql/sql.ts'
 import { defaultTimeoutMs, settled } from './timers.ts'
 
@@ -17,7 +17,7 @@ const lookEveryMs = 50
 interface Asked {
   readonly instance: PostgresJs
   readonly known: Connections
-  readonly watch: SilenceWatch
+  readonly watch: StatementWatch
 }
 
 /**
@@ -28,7 +28,7 @@ export function postgresJs(instance: PostgresJs): PostgresClient {
   const known = connections()
   const proveIdle = (ms: number) => Promise.all(Array.from({ length: known.idle() }, () => prove(instance, known, ms)))
   // Inside a transaction nothing is asked but what the host asks.
-  const watch: SilenceWatch = isTransaction(instance) ? () => () => {} : silenceWatch(proveIdle)
+  const watch: StatementWatch = isTransaction(instance) ? () => () => {} : watchIdleConnections(proveIdle)
   const here: Asked = { instance, known, watch }
   return {
     query: (text, values, { isolation, ...options } = {}) => {

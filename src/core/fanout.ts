@@ -1,6 +1,6 @@
 import type { NewAttempt, PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import { afterSeconds } from './backoff.ts'
+import { afterSeconds } from './next-attempt.ts'
 
 /**
  * The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. What a paused

@@ -4,7 +4,7 @@ import type { AttemptErrorCode, AttemptResponse } from '../schema/attempt.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import { isGone } from './gone-endpoint.ts'
 import { retryAfter } from './retry-after.ts'
-import { nextAttempt } from './backoff.ts'
+import { nextAttempt } from './next-attempt.ts'
 
 /** What came of a try. An outcome without `request` ended before a request was built. */
 export type Outcome =

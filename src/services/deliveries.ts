@@ -9,7 +9,7 @@ import type { Delivery, DeliveryStatus } from '../schema/delivery.ts'
 import { type CursorPage, listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import { checkedList, filtersOf, invalidParameters } from './listing.ts'
-import { retryService } from './retry.ts'
+import { retryService } from './manual-retry.ts'
 import type { DeliveryUseCases } from './use-cases.ts'
 
 const defaultLimit = 20

@@ -1,7 +1,7 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { startTimer } from '../runtime/timer.ts'
-import { SlotCounts, type SlotRequest } from './slot-counts.ts'
+import { TenantSlots, type SlotRequest } from './tenant-slots.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
 import { Spread } from './spread.ts'
 import type { Wakeup } from './wakeup.ts'
@@ -19,7 +19,7 @@ export class Slots {
   readonly #perEndpoint: number
   readonly #clock: EngineClock
   readonly #wakeup: Wakeup
-  readonly #inUse: SlotCounts
+  readonly #inUse: TenantSlots
   readonly #slow: SlowEndpoints
   readonly #spread: Spread
   #holds = 0
@@ -38,7 +38,7 @@ export class Slots {
     this.#perEndpoint = perEndpoint
     this.#clock = clock
     this.#wakeup = wakeup
-    this.#inUse = new SlotCounts(concurrency, perEndpoint)
+    this.#inUse = new TenantSlots(concurrency, perEndpoint)
     this.#spread = new Spread(concurrency, clock)
     this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
   }

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
-import { backoff, nextAttempt } from '../../src/core/backoff.ts'
+import { backoff } from '../../src/core/backoff.ts'
+import { nextAttempt } from '../../src/core/next-attempt.ts'
 import type { Options } from '../../src/options.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { attemptRow } from '../support/rows.ts'

@@ -6,7 +6,7 @@ import { maxFor } from '../core/fair-share.ts'
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
 
 /** Counts the slots in use: all of them, those of each workspace, and those of each endpoint. */
-export class SlotCounts {
+export class TenantSlots {
   readonly byWorkspace = new Map<string, number>()
   readonly byGroup = new Map<string, number>()
   /** Of `byGroup`, those of jobs of low priority. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { nextAttempt } from '../../src/core/backoff.ts'
+import { nextAttempt } from '../../src/core/next-attempt.ts'
 import { fanout, manual } from '../../src/core/fanout.ts'
 import { retryAfter } from '../../src/core/retry-after.ts'
 import { endpointRow } from '../support/rows.ts'

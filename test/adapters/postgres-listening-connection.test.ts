@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 
-import { provenLine } from '../../adapters/postgres/proven-line.ts'
+import { listeningConnection } from '../../adapters/postgres/listening-connection.ts'
 
 beforeEach(() =>
   vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'performance'] }),
@@ -16,7 +16,7 @@ function lines() {
   let regains = 0
   let spoken = 0
   let hear: (payload: string) => void = () => {}
-  const line = provenLine({
+  const line = listeningConnection({
     open: async (hears) => {
       opened++
       isSilent = false

@@ -19,7 +19,7 @@ interface Needs {
 }
 
 /** A connection to the server that is tested while it is quiet: a firewall may have dropped it without a word to either end. */
-export interface ProvenLine {
+export interface ListeningConnection {
   /** Opens the line unless it is open. */
   open(): Promise<void>
   /** False while the line is known not to work. A line that nobody opened is well. */
@@ -27,7 +27,7 @@ export interface ProvenLine {
   close(): Promise<void>
 }
 
-export function provenLine({ open, hears, regained, speak }: Needs): ProvenLine {
+export function listeningConnection({ open, hears, regained, speak }: Needs): ListeningConnection {
   let line: Promise<Stop> | null = null
   let isWell = true
   let lastHeard = 0

@@ -6,13 +6,13 @@ const doubtfulMs = 2_000
 const proofMs = 2_000
 
 /** Is called when a statement was sent. Answers what is to be called when it was answered, or given up. */
-export type SilenceWatch = () => () => void
+export type StatementWatch = () => () => void
 
 /**
  * Where a firewall forgot the connections of a pool, each idle one would cost its next statement the whole wait for an
  * answer. So while one statement waits for long, all idle connections are asked at once. `ask` closes those that are silent.
  */
-export function silenceWatch(ask: (withinMs: number) => Promise<unknown>): SilenceWatch {
+export function watchIdleConnections(ask: (withinMs: number) => Promise<unknown>): StatementWatch {
   let isAsking = false
   const doubt = (): void => {
     if (isAsking) return
