@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 
+import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
 import { pages } from './test/support/pages.ts'
@@ -34,6 +35,9 @@ const shared = {
   clean: true,
 } satisfies Options
 
+/** A package that is part of the built package. */
+export const joined = 'ipaddr.js'
+
 /** Packages that are part of the built command line, so that nobody has to install them. */
 export const bundled: readonly string[] = ['@hono/node-server', 'commander', 'hono']
 
@@ -43,6 +47,15 @@ const preamble = [
   `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)`,
 ].join('\n')
 
+/** Says in the code of the joined package where the licence lies. */
+const notice: Plugin = {
+  name: 'notice',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /node_modules\/ipaddr\.js\/.*\.js$/ }, ({ path }) => ({
+      contents: `/*! ${joined}, MIT: LICENSE-${joined}.txt */\n${readFileSync(path, 'utf8')}`,
+    })),
+}
+
 export default defineConfig([
   {
     ...shared,
@@ -50,10 +63,13 @@ export default defineConfig([
     entry: { ...entries },
     outDir: 'dist',
     external: [/^node:/],
+    // Node takes as long to load a CommonJS package as all the rest of an import of ours.
+    noExternal: [joined],
     clean: ['!cli/**'],
     dts: true,
     sourcemap: true,
-    esbuildPlugins: [pages, texts],
+    onSuccess: async () => copyFileSync(`node_modules/${joined}/LICENSE`, `dist/LICENSE-${joined}.txt`),
+    esbuildPlugins: [pages, texts, notice],
     plugins: [sharedFile('dist', Object.keys(entries))],
   },
   {

@@ -5,7 +5,7 @@ import ts from 'typescript'
 import { describe, expect, test } from 'vitest'
 
 import manifest from '../package.json' with { type: 'json' }
-import { bundled } from '../tsup.config.ts'
+import { bundled, joined } from '../tsup.config.ts'
 import { bundledInPages } from './support/pages.ts'
 
 const leaves = ['src/errors.ts', 'src/schema', 'src/contracts']
@@ -177,6 +177,7 @@ describe('nothing ambient', () => {
   test('packages are those that the manifest declares, and node: modules stand in adapters/node and adapters/cli alone', () => {
     const declared = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
     const ofRooms: Readonly<Record<string, readonly string[]>> = {
+      'src/core': [joined],
       'adapters/cli': [manifest.name, ...bundled],
       'src/pages/app': [...bundledInPages, 'vite'],
     }

@@ -10,7 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 import manifest from '../package.json' with { type: 'json' }
 import { version } from '../src/version.ts'
-import { entries } from '../tsup.config.ts'
+import { entries, joined } from '../tsup.config.ts'
 
 type Target = string | Readonly<Record<string, string>>
 
@@ -85,7 +85,7 @@ describe('what the package holds', () => {
   })
 
   test('the tarball holds what runs, its types and its papers', () => {
-    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', 'package.json']
+    const papers = ['CHANGELOG.md', 'LICENSE', 'README.md', `dist/LICENSE-${joined}.txt`, 'package.json']
     const others = packed.map(({ path }) => path).filter((path) => !/^dist\/.*(\.js|\.js\.map|\.d\.ts)$/.test(path))
     expect(others.toSorted()).toEqual(papers)
   })
