@@ -1,2 +1,2 @@
-/** A value that is there, or a promise of the value. */
+/** A value, or a promise of the value. */
 export type Awaitable<T> = T | Promise<T>

@@ -4,7 +4,8 @@ import type { EventEntry } from '../schema/catalogue.ts'
 export interface Catalogue {
   readonly entries: Readonly<Record<string, EventEntry>>
   /**
-   * Lets an event pass whose data, given as JSON text, its schema takes; one of an undeclared type unless the catalogue is strict.
+   * Accepts an event whose data, given as JSON text, matches the schema of its type. An event of an undeclared type
+   * passes unless the catalogue is strict.
    * @throws PosthornError `validation`
    */
   check(eventType: string, data: string): Promise<void>

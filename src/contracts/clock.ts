@@ -21,8 +21,8 @@ export interface Clock {
 export interface EngineClock extends Clock {
   elapsed(): number
   /**
-   * Asks the engine for its time when that is not known yet, when the last answer is older than a minute, or when the wall
-   * clock was set since then. A failure to refresh what is known only warns.
+   * Asks the engine for its time when that time is not known yet, when the last answer is older than a minute, or when
+   * the wall clock was set since then. A failure to refresh a known time only warns.
    * @throws what the engine threw when the time was never known.
    */
   ready(): Promise<void>

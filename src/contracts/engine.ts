@@ -1,6 +1,9 @@
-/** What a storage, a queue, an inbox or a limiter may tell and do beside its work. */
+/** What a storage, a queue, an inbox or a limiter may offer in addition to its own work. */
 export interface EnginePart {
-  /** What the host should set on the client that it brought, or lacks there, a sentence each. `start` logs them as warnings. */
+  /**
+   * What the host should set on the client that it brought, or what the client lacks: a sentence for each. `start` logs
+   * them as warnings.
+   */
   advice?(): readonly string[]
   /**
    * Whether news of other processes arrive: false while the connection on which they come is silent or being replaced. An

@@ -6,19 +6,23 @@ export interface SendOptions {
   readonly timeoutMs: number
   /** Aborted when the hold on the attempt is lost or the worker stops. */
   readonly signal: AbortSignal
-  /** The most bytes of the answer's body, and of its headers, that are kept. */
+  /** The most bytes that are read and recorded of the answer's body, and of its headers. */
   readonly captureBytes: number
-  /** Whose request it is: a client may share its connections by workspace. Missing for requests of the host itself. */
+  /**
+   * The workspace whose request this is: a client may share its connections by workspace. Missing for requests of the
+   * host itself.
+   */
   readonly workspaceId?: string
 }
 
 /**
- * What came of a request. Once a status has arrived it is a `response`, even if its body then stalls: `body` is what
- * came. `ended` is false when the rest of the answer did not come within a second after the status (or within what was
- * left of `timeoutMs`), or broke off; the connection is closed then, and the endpoint counts as slow. It is true when the
- * answer ended in time, and when reading stopped on our side: at `captureBytes`, or by the signal. `message` is one sentence (at most 512 code points) for a person, without secrets. `unreachable` tells an
- * endpoint that could not be connected to from one that answered badly. `busy`: the client had no place for the request
- * in time. Nothing was sent, nothing is recorded, and the attempt goes back to the queue as it was.
+ * What came of a request. Once a status has arrived it is a `response`, even if the body then stalls: `body` is what
+ * arrived of it. `ended` is false when the rest of the answer broke off, or did not arrive within a second after the
+ * status (or within what was left of `timeoutMs`); then the connection is closed, and the endpoint counts as slow.
+ * `ended` is true when the answer ended in time, and when reading stopped on our side: at `captureBytes`, or by the
+ * signal. `message` is a sentence (at most 512 code points) for a person, without secrets. `unreachable` says that no
+ * connection to the endpoint was possible, unlike an endpoint that answered badly. `busy`: the client had no place for
+ * the request in time. Nothing was sent, nothing is recorded, and the attempt goes back to the queue as it was.
  */
 export type Reply =
   | {

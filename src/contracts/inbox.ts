@@ -22,20 +22,20 @@ export interface Taken extends Message {
 export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected'; readonly cause: unknown }
 
 /**
- * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. The order of
- * one workspace's messages is that of `received_at` or that in which they were put, as the engine can: between processes the
- * two may differ a little.
+ * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. The
+ * messages of a workspace are ordered by `received_at` or by when they were put, as the engine can: between processes
+ * the two orders may differ a little.
  */
 export interface Inbox extends EnginePart {
   /** Stores messages, and answers message by message. A message whose id exists already is left as it is, and 'stored'. */
   put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
   /**
-   * Takes up to `limit` waiting messages in turns by workspace: one of each, then a second of each, and so on, as long as
-   * their data has at most `maxBytes` bytes of UTF-8 together; the first one whatever its size. Of one workspace the oldest
-   * come first, by `received_at`, then id. Workspaces come in the order of their ids, beginning after the one that the last
-   * take of this caller ended with; after the last comes the first. Those whose hold lapsed wait again. Two callers never
-   * hold the same message. Messages of a take whose answer did not come are given back by a later take through the same
-   * object, before they lapse; that was no try.
+   * Takes up to `limit` waiting messages in turns by workspace: one message of each, then a second message of each, and
+   * so on, as long as their data has at most `maxBytes` bytes of UTF-8 together. The first message is taken whatever
+   * its size. Within a workspace the oldest come first, by `received_at`, then id. Workspaces come in the order of
+   * their ids, beginning after the workspace with which the last take of this caller ended; after the last comes the
+   * first. A message whose hold lapsed waits again. Two callers never hold the same message. Messages of a take whose
+   * answer did not come are given back by a later take through the same object, before they lapse; that was no try.
    */
   take(options: {
     readonly limit: number

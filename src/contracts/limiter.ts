@@ -8,7 +8,10 @@ export interface Want {
   readonly want: number
 }
 
-/** `granted` of the wanted; what is left now; ms until one more is granted (0 when one is left); ms until the whole burst is back. */
+/**
+ * `granted`: how many of the wanted. Then what is left now; ms until one more is granted (0 when the limit has
+ * something left); ms until the whole burst is back.
+ */
 export interface Grant {
   readonly granted: number
   readonly remaining: number
@@ -18,6 +21,6 @@ export interface Grant {
 
 /** GCRA limits, exact across processes. */
 export interface Limiter extends EnginePart {
-  /** Grants the first n of `want`, in one step per key; what is refused consumes nothing. */
+  /** Grants the first n of `want`, in one step per key. What is refused consumes nothing. */
   take(wants: readonly Want[], now: number): Promise<readonly Grant[]>
 }

@@ -22,23 +22,23 @@ export interface SendRules {
 }
 
 /**
- * A forward proxy: its url, such as `http://user:password@proxy.example:3128`, or the url of a proxy that speaks TLS with
- * how to speak with it.
+ * A forward proxy: a url such as `http://user:password@proxy.example:3128`, or the url of a proxy that speaks TLS, with
+ * the settings of that TLS.
  */
 export type Proxy = string | { readonly url: string; readonly tls?: ProxyTls }
 
 /** How to speak TLS with a proxy whose url is https, all in PEM. */
 export interface ProxyTls {
-  /** Authorities that its certificate may come from. Default: the runtime's. */
+  /** Authorities that may have signed the proxy's certificate. Default: those of the runtime. */
   readonly ca?: string | readonly string[]
-  /** A client certificate, for a proxy that asks for it, and its key. */
+  /** A client certificate, for a proxy that asks for it. */
   readonly cert?: string
   readonly key?: string
   /** False takes any certificate, so that whoever stands between may read all. Default true. */
   readonly rejectUnauthorized?: boolean
 }
 
-/** A process of its own that answers one call at a time. An idle thread keeps no program alive. */
+/** A separate process that answers one call at a time. An idle thread keeps no program alive. */
 export interface Thread {
   /** False once the process has ended, by `kill` or by itself. */
   readonly alive: boolean
@@ -65,7 +65,9 @@ export interface ThreadScript {
   readonly yields?: boolean
 }
 
-/** An authenticated cipher with one key. `bound` is not in the box, and the box opens with the same bytes alone. */
+/**
+ * An authenticated cipher with one key. `bound` is not stored in the box, but the box opens only with the same `bound`.
+ */
 export interface Cipher {
   encrypt(data: Uint8Array, bound: Uint8Array): Promise<Uint8Array>
   /** Null when the box was made with another key or other `bound` bytes, or is damaged. */
@@ -76,13 +78,13 @@ export interface Cipher {
 export interface Platform {
   /** The default HTTP client. @throws PosthornError `validation` for rules or a proxy that it cannot keep to. */
   http(rules: SendRules & { readonly proxy?: Proxy }): HttpClient
-  /** Of a text its UTF-8. */
+  /** The HMAC of bytes, or of the UTF-8 of a text. */
   hmac(hash: HashName, key: Uint8Array, data: Uint8Array | string): Awaitable<Uint8Array>
   randomBytes(length: number): Uint8Array
   /** AES-256-GCM with a key of 32 bytes. */
   cipher(key: Uint8Array): Promise<Cipher>
   vitals(): Vitals
-  /** Whether the host says that this is no development machine (NODE_ENV); false where there is no telling. */
+  /** Whether the host says that this is no development machine (NODE_ENV); false where the host says nothing. */
   production?(): boolean
   /** Whether calls may share a batch; false where work for one request may not ride on another's. */
   readonly batches: boolean

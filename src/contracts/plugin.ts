@@ -11,7 +11,10 @@ import type { Inbound, Outbound } from './request.ts'
 interface PluginContext {
   /** The time, unix milliseconds. */
   readonly now: number
-  /** Aborted when the request is over or its time is up. Read it from the context itself: a spread copy of one may lack it. */
+  /**
+   * Aborted when the request is over or its time is up. Read it from the context itself: a spread copy of the context
+   * may lack it.
+   */
   readonly signal: AbortSignal
   /** The logger of the instance. */
   readonly log: Logger
@@ -48,7 +51,7 @@ export interface OutboundContext extends PluginContext {
   pause?(): () => void
 }
 
-/** A plugin with its config, made once per stored version and used for every request. */
+/** A plugin with its config, made once for each stored version and used for every request. */
 export interface PreparedPlugin {
   /** Lets a request pass, changed or not, or answers it. A throw is a 500 and stores nothing. */
   inbound?(request: Inbound, context: InboundContext): Awaitable<Inbound | Response>
@@ -57,7 +60,7 @@ export interface PreparedPlugin {
    * plugin found no place to run, nothing is recorded, and the attempt goes back to the queue as it was.
    */
   outbound?(request: Outbound, context: OutboundContext): Awaitable<Outbound>
-  /** Frees what the plugin holds. Called when its config changed or is no longer needed. */
+  /** Frees what the plugin holds. Called when the config changed or is no longer needed. */
   close?(): void
 }
 
@@ -101,23 +104,29 @@ export interface PluginKind<Config = unknown, Name extends string = string, Give
   readonly name: Name
   /** `inbound` for sources, `outbound` for endpoints. */
   readonly sides: readonly ('inbound' | 'outbound')[]
-  /** Refuses a config with reasons at its places, and fills in defaults. A schema of any library of Standard Schema. */
+  /**
+   * Refuses a config, with the place of each reason, and fills in defaults. A schema of any library of Standard Schema.
+   */
   readonly config: ConfigSchema<Given, Config>
   /** Names of kinds that run after this kind. Default: signatures. */
   readonly before?: readonly string[]
   /** Names of kinds that run before this kind. Default: `function`. */
   readonly after?: readonly string[]
   /**
-   * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list. Texts
-   * there, and below there, are sealed and masked where the option `secrets` is set. Default: none.
+   * Fields of the config that hold secrets: `signing_secret`, `credentials.token`, `secrets[]` for each item of a list.
+   * Texts in these fields, and in everything below them, are sealed and masked where the option `secrets` is set.
+   * Default: none.
    */
   readonly secrets?: readonly string[]
   /**
-   * Loads what the kind needs beside its own code, such as an optional package: once, and anew after it threw. `start`
-   * fails as it does; elsewhere the throw is logged, and plugins of the kind cannot be written.
+   * Loads what the kind needs beside its own code, such as an optional package. Called a single time, and again after
+   * it threw. When it throws, `start` fails; elsewhere the error is logged, and plugins of the kind cannot be written.
    */
   load?(platform: Platform): Awaitable<void>
-  /** Completes a config on write, with a fresh secret for instance, before it is validated. What it makes is kept by a config sync that omits it. */
+  /**
+   * Completes a config on write, with a fresh secret for instance, before it is validated. A config sync that omits
+   * what `fill` made leaves it as it is.
+   */
   fill?(config: Readonly<Record<string, unknown>>, platform: Platform): Readonly<Record<string, unknown>>
   /**
    * Checks that a schema cannot express or that take time; answers reasons at their places under `config`, or null. Work
@@ -129,7 +138,8 @@ export interface PluginKind<Config = unknown, Name extends string = string, Give
 }
 
 /**
- * Keeps the name and the config's type of a kind, so that `plugins.create` knows them. What `fill` makes may be left out there.
+ * Keeps the name and the config's type of a kind, so that `plugins.create` knows them. What `fill` makes may be left
+ * out of `plugins.create`.
  * @example
  * const stamp = definePlugin({
  *   name: 'stamp',
@@ -168,6 +178,9 @@ export interface PluginRegistry {
   all(): readonly PluginKind[]
   /** The place of a kind in the run order. */
   rank(name: string): number
-  /** Resolves when the kinds that are named, or all, have loaded what they need. @throws what the `load` of one throws */
+  /**
+   * Resolves when the kinds that are named, or all, have loaded what they need. @throws what the `load` of a kind
+   * throws
+   */
   ready(platform: Platform, names?: readonly string[]): Promise<void>
 }

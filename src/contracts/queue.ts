@@ -10,7 +10,10 @@ export interface Job {
   readonly group: string
   /** Unix milliseconds; it never changes. */
   readonly due_at: number
-  /** `low`: behind all others of its group that are due, in fewer slots. Missing: as usual. It is lost where a queue is. */
+  /**
+   * `low`: behind all other due jobs of its group, in fewer slots. Missing: as usual. A queue that is lost loses it
+   * too.
+   */
   readonly priority?: 'low'
 }
 
@@ -42,16 +45,17 @@ export interface ClaimOptions {
 }
 
 /**
- * Says when to look at which attempt. Losing it loses nothing: storage is the truth, and workers queue lost jobs again within seconds.
+ * Says when to look at which attempt. A lost queue loses no delivery: storage is the truth, and workers queue lost jobs
+ * again within seconds.
  *
- * What is to come has its place here: shards divide jobs by group, each shard a queue of its own behind this contract.
+ * Sharding would fit behind this contract: shards divide jobs by group, and each shard is a queue.
  */
 export interface Queue extends EnginePart {
   /** A job already known, waiting or held, is left as it is. */
   add(jobs: readonly Job[]): Promise<void>
   /**
-   * Takes due jobs, in turns by workspace. Two callers never hold the same job. A lapsed hold is waiting again, at its old
-   * place.
+   * Takes due jobs, in turns by workspace. Two callers never hold the same job. A job whose hold lapsed waits again, at
+   * its old place.
    *
    * Each workspace offers its due jobs in order: groups by their oldest due job, inside a group by (due_at, id), those of
    * low priority last. A group offers at most `cap - busy.groups`, and nothing while it is paused or left out; its
@@ -69,13 +73,13 @@ export interface Queue extends EnginePart {
   claim(options: ClaimOptions): Promise<readonly Claim[]>
   /** Lengthens holds to `until`; answers the ids whose token is no longer valid. A lapsed hold that nobody took is lengthened. */
   extend(claims: readonly Claim[], until: number): Promise<readonly string[]>
-  /** Gives jobs back unsent. Each keeps its due_at, so nothing overtakes it. */
+  /** Gives jobs back unsent. Each job keeps its `due_at`, so no later job overtakes it. */
   release(claims: readonly Claim[]): Promise<void>
   /** Removes held jobs. */
   complete(claims: readonly Claim[]): Promise<void>
   /** No job of these groups is claimed before `until`. Of two pauses the later pause holds. */
   pause(groups: readonly { readonly group: string; readonly until: number }[]): Promise<void>
-  /** Ends the pauses of these groups, whoever asked for them. Without it a pause ends in its time. */
+  /** Ends the pauses of these groups, whoever asked for them. Without this method a pause ends when its time is up. */
   resume?(groups: readonly string[]): Promise<void>
   /** All jobs, waiting and held, and the due time of the oldest job that is due and not held. */
   stats(now: number): Promise<{ readonly size: number; readonly oldestDueAt: number | null }>
@@ -88,9 +92,9 @@ export interface Queue extends EnginePart {
   /** When the next waiting job may be claimed, pauses and leases counted; null when none waits. Only saves polls. */
   nextDueAt?(now: number): Promise<number | null>
   /**
-   * Calls `wake` when jobs were added or given back anywhere: a hint; polling stays the truth. `here` says that it was done
-   * through this very object, so that its user knows already; an engine that cannot tell says `elsewhere`. Answers how to
-   * stop.
+   * Calls `wake` when jobs were added or given back anywhere: a hint; polling stays the truth. `here` says that it was
+   * done through this very object, so that the caller knows already; an engine that cannot tell says `elsewhere`.
+   * Answers a function that ends the calls.
    */
   onAdded?(wake: (where: 'here' | 'elsewhere') => void): Promise<() => Promise<void>>
 }

@@ -8,7 +8,7 @@ interface Row {
   readonly id: string
 }
 
-/** A stored row, and the same row with its secrets opened where they can be opened. */
+/** A row as it is stored, and with its secrets opened where that is possible. */
 export interface KnownRow<R = unknown> {
   readonly stored: R
   readonly readable: R
@@ -25,7 +25,7 @@ export interface RowSecrets {
   readonly headers: ReadonlySet<string>
   /** The same secrets over another storage: that of a host's transaction. */
   over(storage: Storage): RowSecrets
-  /** A row with its secrets in clear, for use. @throws UnopenedError */
+  /** A row with its secrets in clear text, for use. @throws UnopenedError */
   opened<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>
   /** The same, where values that cannot be opened stay sealed. */
   readable<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R>

@@ -24,12 +24,13 @@ import type { Processes } from './storage/processes.ts'
 import type { Statistics } from './storage/statistics.ts'
 
 /**
- * Where the truth is kept. Every method is one atomic step, whoever calls at the same moment; a batch answers entry by
- * entry. Ids compare bytewise. Rows are stored as given: times, ids and defaults are the services' work.
+ * Where everything is stored: the truth. Every method is one atomic step, whoever calls at the same moment; a batch
+ * answers for each entry. Ids compare bytewise. Rows are stored as given: times, ids and defaults are the services'
+ * work.
  *
- * A workspace has a revision, raised in the same step by every write to it or to its endpoints, sources and plugins.
- * A row remembers the revision it was last written at; `update` takes it back, so that two writers never lose each
- * other's fields.
+ * A workspace has a revision, raised in the same step by every write to the workspace or to its endpoints, sources and
+ * plugins. A row holds the revision of its last write. `update` asks for that revision, so that two writers never lose
+ * each other's fields.
  */
 export interface Storage extends EnginePart {
   /** The engine, for messages: `memory`, `postgres`, `redis`. */
@@ -50,7 +51,7 @@ export interface Storage extends EnginePart {
   readonly inbox?: Inbox
   readonly limiter?: Limiter
 
-  /** Everything that delivery needs of a workspace's configuration; null when there is no such workspace. */
+  /** Everything that delivery needs of a workspace's configuration; null when the workspace does not exist. */
   configuration(workspaceId: string): Promise<Configuration | null>
   /** What the gateway serves: enabled sources of all workspaces, with a revision that every change of them raises. */
   routes(): Promise<{ readonly revision: number; readonly routes: readonly Route[] }>
@@ -60,7 +61,8 @@ export interface Storage extends EnginePart {
   /**
    * Removes at most `limit` rows that nobody may read any more: of deleted workspaces; events created before
    * `eventsBefore` that have no open attempt, with their attempts; finished attempts created before `attemptsBefore`.
-   * With `workspaceId` only such events of this workspace. Answers how many rows went; 0 when there is nothing left to do.
+   * With `workspaceId` only such events of this workspace. Answers how many rows were removed; 0 when nothing is left
+   * to remove.
    */
   purge(options: {
     eventsBefore: number | null
@@ -74,8 +76,8 @@ export interface Storage extends EnginePart {
   /** Tells when configuration changed elsewhere. It only saves reloads: nothing depends on it. Answers how to stop. */
   onChanged?(listener: (change: Change) => void): Promise<() => Promise<void>>
   /**
-   * The same storage, reading and writing through the host's open transaction alone. `wake: false` sends no notification.
-   * `storage.queue` of it writes its jobs there too.
+   * The same storage, reading and writing through the host's open transaction alone. `wake: false` sends no
+   * notification. The `storage.queue` of the answer writes jobs through the same transaction.
    */
   using?(tx: unknown, options?: { wake?: boolean }): BoundStorage
   /** Refuses an engine that cannot serve, such as an old schema, with an `unavailable` error that says what to run. */

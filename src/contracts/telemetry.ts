@@ -1,4 +1,4 @@
-/** The storing of one event. `parent` is the trace context in which it was accepted, where that was kept. */
+/** The storing of one event. `parent` is the trace context in which the event was accepted, where that was recorded. */
 export interface Publishing {
   readonly workspaceId: string
   readonly eventId: string
@@ -37,7 +37,10 @@ export interface PublishEnd {
 
 /** Something that is followed until it ends. */
 export interface Followed<End> {
-  /** The trace context that those who go on from here belong to, as a W3C traceparent of at most 55 characters; null when nobody records one. */
+  /**
+   * The trace context to which later work belongs, as a W3C traceparent of at most 55 characters; null when nobody
+   * records a trace.
+   */
   readonly trace: string | null
   /** Runs work that belongs to it. */
   within<Answer>(work: () => Answer): Answer

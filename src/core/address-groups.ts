@@ -27,7 +27,8 @@ const named: Readonly<Record<Exclude<GroupName, '@reserved'>, readonly Network[]
 }
 
 // The IANA special-purpose registries, https://www.iana.org/assignments/iana-ipv4-special-registry and
-// https://www.iana.org/assignments/iana-ipv6-special-registry: what is not "Globally Reachable" there, and multicast.
+// https://www.iana.org/assignments/iana-ipv6-special-registry: all networks that they do not call "Globally Reachable",
+// and multicast.
 const reserved = networks(
   '0.0.0.0/8', // this host on this network, RFC 791
   '100.64.0.0/10', // shared address space, RFC 6598

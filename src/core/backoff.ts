@@ -10,7 +10,7 @@ export interface BackoffOptions {
   readonly factor?: number
   /** The longest wait, seconds: 1 to 31,536,000. Default 86,400. */
   readonly max?: number
-  /** How many tries there are, the first one included: 1 to 100. */
+  /** The number of tries, the first included: 1 to 100. */
   readonly tries: number
 }
 

@@ -1,8 +1,8 @@
 import type { Cancelable } from '../contracts/cancelable.ts'
 
 /**
- * An `AbortController` that is made when its signal is asked for. Each delivery has one and hardly any is ever canceled:
- * making a controller for each, and listening to it, took a tenth of a delivery's time.
+ * An `AbortController` that is made when the signal is asked for. Each delivery has a cancellation and hardly any is
+ * ever canceled: making a controller for each delivery, and listening to it, took a tenth of a delivery's time.
  */
 export class Cancellation implements Cancelable {
   canceled = false

@@ -1,7 +1,7 @@
 import type { Bounds, ConfigPlan, Violation } from '../contracts/storage/configuration.ts'
 import { type Kind, kinds } from './row-plan.ts'
 
-/** What a workspace has of everything that `Bounds` bounds, as of one moment, and what of it a plan touches. */
+/** How many rows of each bounded kind a workspace has at one moment, and which of these rows a plan touches. */
 export interface Held {
   readonly counts: Bounds
   /** Whether the workspace has that row. */

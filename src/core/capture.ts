@@ -4,13 +4,13 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 const ascii = /^[\0-\x7f]*$/
 const redacted = '***'
-/** Text that every engine stores as it is, one byte a character: nearly all there is. */
+/** Text that every engine stores as it is, one byte a character. Nearly all texts are of this kind. */
 const plain = /^[\t\n\r -~]*$/
 const unstorable = /[\0\p{Surrogate}]/gu
 
 /**
- * The text of received bytes: at most `maxBytes` of them, and no more than that as UTF-8, never half a code point.
- * What is not UTF-8, and U+0000, becomes U+FFFD. A byte order mark is kept.
+ * The text of received bytes: at most `maxBytes` of them, and no more than that as UTF-8, never half a code point. What
+ * is not UTF-8, and U+0000, becomes U+FFFD. A byte order mark stays.
  */
 export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
   if (bytes.length <= maxBytes) return recordText(decoder.decode(bytes), maxBytes)
@@ -22,7 +22,7 @@ export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
 /** A text cut at `maxBytes` of UTF-8, never inside a code point; U+0000 and halves of surrogate pairs become U+FFFD. */
 export function recordText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && plain.test(text)) return text
-  // Each UTF-16 unit is at least one byte, so units beyond the bound cannot be kept: the rest need not be looked at.
+  // Each UTF-16 unit is at least one byte, so no unit beyond the bound is recorded, and the rest need not be looked at.
   const storable = text.slice(0, maxBytes + 1).replace(unstorable, '\uFFFD')
   if (storable.length * 3 <= maxBytes || (storable.length <= maxBytes && ascii.test(storable))) return storable
   const room = new Uint8Array(Math.min(maxBytes, storable.length * 3))
@@ -43,12 +43,12 @@ export function recordFields(
   const names = Object.keys(headers)
   let length = 0
   for (const name of names) {
-    const value = headers[name]! // its own key
+    const value = headers[name]! // a key of `headers`
     length += name.length + value.length
     const isFit = plain.test(value) && plain.test(name) && name === name.toLowerCase()
     if (!isFit || length > bounds.maxBytes || bounds.redact?.has(name)) {
       return recordHeaders(
-        names.flatMap((each) => [each, headers[each]!]), // its own key
+        names.flatMap((each) => [each, headers[each]!]), // a key of `headers`
         bounds,
       )
     }
@@ -100,7 +100,7 @@ function recordWithCare(
     recorded.push([name, text])
     left -= bytesOf(text)
   }
-  // Any name is only data: `__proto__` too becomes a key of its own.
+  // Any name is only data: `__proto__` too becomes a key of the object.
   return Object.fromEntries(recorded)
 }
 

@@ -64,9 +64,9 @@ export function identify<Row extends Named>(
 }
 
 /**
- * What must be written so that a workspace becomes what a document describes, and how much that is. A kind that the
- * document names is replaced whole, with its plugins; a row that would stay the same is not written. Answers the first
- * violation of the state after it that the workspace alone can tell.
+ * What must be written so that a workspace becomes what a document describes, and how many rows that changes. A kind
+ * that the document names is replaced whole, with the plugins of its rows; a row that would stay the same is not
+ * written. Answers the first violation that the new state of the workspace alone can show.
  */
 export function planConfig(
   current: Configuration,

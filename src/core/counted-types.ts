@@ -3,8 +3,8 @@ export const otherTypes = '*'
 export const maxTypes = 1000
 
 /**
- * Names the type under which an event type of a place is counted. `known`: those that each place has; new ones are added
- * there.
+ * Names the type under which an event type of a place is counted. `known` holds the types of each place; the function
+ * adds new types to it.
  */
 export function typeNamer(known: Map<string, Set<string>>): (place: string, type: string) => string {
   return (place, type) => {

@@ -1,7 +1,7 @@
 import type { Settlement } from '../contracts/storage/attempts.ts'
 import type { Counts } from '../contracts/storage/statistics.ts'
 
-/** Upper bounds of the buckets of latency, milliseconds. What lies beyond the last one is in a twelfth bucket. */
+/** Upper bounds of the buckets of latency, milliseconds. Longer latencies are in a twelfth bucket. */
 export const latencyBounds = [4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096] as const
 /** What an answer says by its first digit; `none`: no answer came. */
 export const responseClasses = ['2xx', '3xx', '4xx', '5xx', 'none'] as const

@@ -2,7 +2,7 @@ import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import type { EventHead } from '../contracts/storage/events.ts'
 import type { Delivery, DeliveryStatus } from '../schema/delivery.ts'
 
-/** The deliveries of an event as its attempts tell them, by endpoint id. Test deliveries are none. */
+/** The deliveries of an event as its attempts tell them, by endpoint id. Test deliveries are left out. */
 export function deliveriesOf(event: EventHead, attempts: readonly StoredAttempt[]): Delivery[] {
   const byEndpoint = new Map<string, StoredAttempt[]>()
   for (const attempt of attempts) {

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import { PosthornError } from '../errors.ts'
 import { type Address, type GroupName, type Network, groupNames, isIn, isInGroup } from './address-groups.ts'
 
-/** What is known of a host before its name is looked up. `by_address`: each address of it is to be judged. */
+/** What the rules say of a host before a lookup of its name. `by_address`: each address of the host is to be judged. */
 export type HostVerdict =
   | { readonly kind: 'allowed' }
   | { readonly kind: 'denied'; readonly message: string }
@@ -15,7 +15,7 @@ export interface DenyRules {
   judgeHost(hostname: string): HostVerdict
   /** Why nothing may be sent to this address, or null. What is no address is refused. */
   judgeAddress(address: string): string | null
-  /** Whether there is no rule at all. */
+  /** True when there is no rule at all. */
   readonly permitsAll: boolean
 }
 
@@ -29,11 +29,11 @@ const allowed: HostVerdict = { kind: 'allowed' }
 const byAddress: HostVerdict = { kind: 'by_address' }
 
 /**
- * A judge of the rules of `deliver.deny`, from which `allow` lists exceptions. A rule is an IP address, a CIDR, a hostname,
- * `*.suffix` (every name below it, not the suffix itself) or a group: `@private`, `@loopback`, `@linklocal`, `@reserved`,
- * `@metadata` (inner services of cloud providers), `@default` (all five). An exception for another group does not open
- * `@metadata`. An address that holds an IPv4 address (`::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`) is judged
- * by that one. An allowed hostname may have any address.
+ * A judge of the rules of `deliver.deny`, from which `allow` lists exceptions. A rule is an IP address, a CIDR, a
+ * hostname, `*.suffix` (every name below it, not the suffix itself) or a group: `@private`, `@loopback`, `@linklocal`,
+ * `@reserved`, `@metadata` (inner services of cloud providers), `@default` (all five). An exception for another group
+ * does not open `@metadata`. An address that holds an IPv4 address (`::ffff:0:0/96`, `64:ff9b::/96`, `2002::/16`) is
+ * judged by the IPv4 address. An allowed hostname may have any address.
  * @throws PosthornError `validation` that names the rule at fault.
  */
 export function denyRules({
@@ -157,7 +157,7 @@ function parseNetwork(text: string): Network | null {
   return [address, length]
 }
 
-/** A host as every URL parser of the web has it, without the dot at its end; null when it is none. */
+/** A host as every URL parser of the web writes it, without the dot at the end; null when the text is not a host. */
 function canonicalHost(text: string): string | null {
   if (/[/?#@\\\s%]/.test(text)) return null
   const isLiteral = text.startsWith('[') && text.endsWith(']')

@@ -3,7 +3,7 @@ import { bytesOfBase64, joinBytes, type Bytes } from './encoding.ts'
 // The frame that makes a PKCS#8 key of an Ed25519 seed (RFC 8410 section 7): WebCrypto imports private keys in no simpler form.
 const pkcs8Head = Uint8Array.of(0x30, 0x2e, 2, 1, 0, 0x30, 5, 6, 3, 0x2b, 0x65, 0x70, 4, 0x22, 4, 0x20)
 
-/** The key that signs, from its seed of 32 bytes. */
+/** The signing key of a seed of 32 bytes. */
 export function signingKey(seed: Bytes): Promise<CryptoKey> {
   return crypto.subtle.importKey('pkcs8', joinBytes(pkcs8Head, seed), 'Ed25519', false, ['sign'])
 }

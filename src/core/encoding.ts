@@ -13,7 +13,7 @@ export function bytesOfHeader(value: string): Bytes {
   return Uint8Array.from(value, (character) => character.charCodeAt(0))
 }
 
-/** One after the other. */
+/** The parts as one array, in order. */
 export function joinBytes(...parts: readonly Uint8Array[]): Bytes {
   const joined = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
   let at = 0

@@ -1,6 +1,9 @@
 import type { DisabledReason, Endpoint } from '../schema/endpoint.ts'
 
-/** The members of an endpoint that only Posthorn writes, beside its id and its times. */
+/**
+ * The members of an endpoint that only Posthorn writes. The id and the times, which Posthorn writes too, are not among
+ * them.
+ */
 export type Disabling = Pick<Endpoint, 'disabled_at' | 'disabled_reason' | 'disabled_detail'>
 
 /** What a version before wrote: later members may be missing. */
@@ -23,7 +26,7 @@ export function endpointRow({
 }: Written): Endpoint {
   const { strategy, config } = row.retry
   const retry = { strategy, config: { ...config, jitter: config.jitter ?? 0 } }
-  // A key that exists already keeps its place.
+  // In an object, a key that exists already stays in place.
   return { ...row, retry, disabled_at, disabled_reason, disabled_detail, paused }
 }
 

@@ -39,8 +39,8 @@ export function firstExpiry(config: Config): number {
 }
 
 /**
- * The secrets after a rotation: the new one first, then those that are alive, which end with the overlap or, where they were
- * to end before that, when they were.
+ * The secrets after a rotation: the new secret first, then those that are alive. An old secret ends with the overlap,
+ * or at its own end where that comes earlier.
  */
 export function rotated(
   secrets: readonly SigningSecret[],

@@ -13,7 +13,7 @@ export function maxFor(free: number): number {
   return free <= 0 ? 0 : Math.max(1, shareFactor * free)
 }
 
-/** Whether a tenant that holds `held` units may take another one. */
+/** Whether a tenant that holds `held` units may take another unit. */
 export function mayTake(held: number, free: number): boolean {
   return held < maxFor(free)
 }

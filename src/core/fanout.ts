@@ -3,8 +3,8 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import { afterSeconds } from './next-attempt.ts'
 
 /**
- * The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. What a paused
- * endpoint gets meanwhile stands behind what it gets after the pause.
+ * The first attempts of an event: one for each endpoint, due after the first entry of its retry policy. Attempts made
+ * while an endpoint is paused have low priority: attempts made after the pause come before them.
  */
 export function fanout(
   eventId: string,
@@ -24,7 +24,7 @@ export function fanout(
   }))
 }
 
-/** A manual attempt: the first of a chain of its own, due at once. */
+/** A manual attempt: the first of a new chain, due at once. */
 export function manual(eventId: string, endpointId: string, now: number, newId: () => string): NewAttempt {
   return {
     id: newId(),

@@ -4,8 +4,8 @@ export function unixSeconds(text: string | null): number | null {
 }
 
 /**
- * Whether a signature made at `seconds` is recent enough at `now` (milliseconds), in both directions: old signatures may be
- * replays, and one from the future would stay valid too long. A tolerance of 0 takes any time.
+ * Whether a signature made at `seconds` is recent enough at `now` (milliseconds), in both directions: an old signature
+ * may be a replay, and a signature from the future would stay valid too long. A tolerance of 0 takes any time.
  */
 export function freshness(seconds: number, now: number, toleranceSeconds: number): 'fresh' | 'stale' | 'future' {
   if (toleranceSeconds === 0) return 'fresh'

@@ -36,7 +36,7 @@ export class GroupedSums {
   }
 }
 
-/** How many attempts there are of each group. */
+/** The number of attempts of each group. */
 export class GroupVolumes {
   readonly #by: StatsGroup
   readonly #volumes = new Map<string, number>()

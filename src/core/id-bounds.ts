@@ -12,8 +12,9 @@ export interface IdBounds {
 }
 
 /**
- * Whether the id of an attempt tells nothing of its time: an id that is not ours, or one made while the clock was set.
- * Storages remember such attempts, so that they never use `idBounds` where it would leave one out.
+ * Whether the id of an attempt says nothing of the attempt's time: an id that the host chose, or an id made while the
+ * clock was set. Storages remember such attempts, so that they never use `idBounds` where the bounds would leave such
+ * an attempt out.
  */
 export function isAstray({ id, created_at, scheduled_at }: NewAttempt): boolean {
   const time = timeOfId(id)
@@ -22,8 +23,8 @@ export function isAstray({ id, created_at, scheduled_at }: NewAttempt): boolean 
 
 /**
  * The bounds that times of attempts set to their ids. An attempt is made before it falls due, so an upper bound of
- * `scheduled_at` is one of the id too. Lists are ordered by id: with these bounds a page begins where its rows are, instead
- * of walking there from the newest row.
+ * `scheduled_at` is an upper bound of the id too. Lists are ordered by id: with these bounds a page begins at the rows
+ * it shows, instead of walking from the newest row to them.
  */
 export function idBounds(query: { readonly created_at?: TimeRange; readonly scheduled_at?: TimeRange }): IdBounds {
   const { created_at, scheduled_at } = query
@@ -46,7 +47,7 @@ export function idBounds(query: { readonly created_at?: TimeRange; readonly sche
 /** How long after an event's `created_at` the event's id is made, at most. */
 export const eventSlackMs = 50
 
-/** The same of an event: its time is never after that in its id, and at most `eventSlackMs` before. */
+/** The same for an event: its `created_at` is never after the time in its id, and at most `eventSlackMs` before. */
 export function isEventAstray({ id, created_at }: { readonly id: string; readonly created_at: number }): boolean {
   const time = timeOfId(id)
   return time === null || created_at > time || created_at < time - eventSlackMs

@@ -4,8 +4,9 @@ const timeDigits = 10
 const randomDigits = 16
 
 /**
- * Makes ids in the form of a ULID (ulid/spec): 48 bits of time and 80 of randomness in 26 characters that sort bytewise.
- * Within one millisecond, or when time steps back, an id is the one before plus one, so the ids of one maker ascend strictly.
+ * Makes ids in the form of a ULID (ulid/spec): 48 bits of time and 80 of randomness in 26 characters that sort
+ * bytewise. Within one millisecond, or when time steps back, the next id is the last id plus 1, so the ids of one maker
+ * ascend strictly.
  */
 export function idMaker(now: () => number, randomBytes: (length: number) => Uint8Array): () => string {
   let time = -1

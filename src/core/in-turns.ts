@@ -1,12 +1,15 @@
 interface Waiting {
-  /** Null for what belongs to no workspace: all of that takes turns as one more workspace would. */
+  /** Null for an item of no workspace: all such items take turns as if they were of one more workspace. */
   readonly workspace: string | null
 }
 
 /** The items of a workspace that wait, at least one. */
 interface Line<Item> {
   readonly items: Set<Item>
-  /** Goes on behind `first`. A walk from the front of the set would pass all that was taken out there. */
+  /**
+   * Goes on behind `first`. A new walk from the front of the set would pass the places of all items that were taken
+   * out.
+   */
   readonly rest: Iterator<Item, undefined>
   first: Item | undefined
 }
@@ -48,7 +51,7 @@ export class InTurns<Item extends Waiting> {
     }
   }
 
-  /** Takes out the first item in turn that may go, and puts its workspace behind the others. */
+  /** Takes out the first item in turn that may go, and puts the item's workspace behind the others. */
   next(mayGo: (item: Item) => boolean): Item | undefined {
     for (const line of this.#lines.values()) {
       for (const item of line.items) if (mayGo(item)) return this.#takeOut(line, item)
@@ -56,10 +59,10 @@ export class InTurns<Item extends Waiting> {
     return undefined
   }
 
-  /** The same where a workspace decides for all of its items, so that no line is searched. Default: all may go. */
+  /** The same where a workspace decides for all its items, so that no line is searched. Default: all may go. */
   nextOf(mayGo: (workspace: string | null) => boolean = () => true): Item | undefined {
     for (const [workspace, line] of this.#lines) {
-      if (mayGo(workspace)) return this.#takeOut(line, line.first!) // a line has at least one
+      if (mayGo(workspace)) return this.#takeOut(line, line.first!) // a line holds at least one item
     }
     return undefined
   }
@@ -85,7 +88,9 @@ export class InTurns<Item extends Waiting> {
     return true
   }
 
-  /** After a turn of a workspace. Answers whether another one comes next: with a single workspace the order stays. */
+  /**
+   * After a turn of a workspace. Answers whether another workspace comes next: with a single workspace the order stays.
+   */
   #putBehind(workspace: string | null, line: Line<Item>): boolean {
     if (line.items.size > 0 && this.#lines.size === 1) return false
     this.#lines.delete(workspace)

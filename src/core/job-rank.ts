@@ -1,9 +1,9 @@
 import type { Job } from '../contracts/queue.ts'
 
 /**
- * A job of low priority stands this many milliseconds later in the order of its group than it is due: behind every other
- * job. So engines need one order and no second index. Below it lies each due time until the year 73,000; the sum is a
- * whole number that a double holds exactly.
+ * A job of low priority stands this many milliseconds later in the order of its group than it is due: behind every
+ * other job. So engines need one order and no second index. Due times until the year 73,000 are smaller than this
+ * number; the sum of both is a whole number that a double holds exactly.
  */
 export const lowRank = 2 ** 51
 

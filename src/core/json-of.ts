@@ -18,7 +18,7 @@ export function jsonOf(value: unknown, name: string): string {
   }
 }
 
-/** Values nest no deeper than JSON may. A value that refers to itself ends there. */
+/** Values nest no deeper than JSON may. Reading a value that refers to itself ends at this depth. */
 const deepest = 500
 
 function bigIntPath(value: unknown, path = '', depth = 0): string | null {

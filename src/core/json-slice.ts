@@ -25,8 +25,8 @@ function reason(cause: unknown): string {
 }
 
 /**
- * The very text of a top-level property of a JSON object, or null when there is none. Of repeated keys the last counts,
- * as for JSON.parse. The text must be valid JSON.
+ * The very text of a top-level property of a JSON object, or null when the object has no such property. Of repeated
+ * keys the last counts, as for JSON.parse. The text must be valid JSON.
  */
 export function sliceProperty(text: string, key: string): string | null {
   let at = skipSpace(text, 0)

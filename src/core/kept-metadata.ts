@@ -10,8 +10,9 @@ export function portalRevision(metadata: Metadata): number {
 }
 
 /**
- * The metadata of a workspace as they are written in place of what was there. The count of revocations never falls, whatever a
- * client writes: one that wrote back what it read before a revocation would open the sessions again.
+ * The metadata of a workspace as a write stores them in place of the stored metadata. The count of revocations never
+ * falls, whatever a client writes: a client that writes back what it read before a revocation would open the sessions
+ * again.
  */
 export function keptMetadata(before: Metadata, written: Metadata): Metadata {
   const count = Math.max(portalRevision(before), portalRevision(written))

@@ -5,8 +5,8 @@ const minHidden = 12
 const ellipsis = '…'
 
 /**
- * A secret as reads show it: `whsec_…k2Qd`, its prefix and the last four characters, padding of base64 aside. A short secret
- * shows neither, and of `Basic` credentials no end is shown, for it would be that of the password.
+ * A secret as reads show it, such as `whsec_…k2Qd`: the prefix and the last four characters, padding of base64 aside. A
+ * short secret shows neither. `Basic` credentials show no end, for that would be the end of the password.
  */
 export function maskOf(secret: string): string {
   const prefix = /^(?:[A-Za-z]{2,10}_|Basic |Bearer )/i.exec(secret)?.[0] ?? ''

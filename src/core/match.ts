@@ -25,12 +25,12 @@ export function matches(pattern: string, eventType: string): boolean {
   return isOpen ? eventType[at] === '.' && at + 1 < eventType.length : at === eventType.length
 }
 
-/** Whether the asterisk there is a segment of its own. */
+/** Whether the asterisk at `i` is a whole segment. */
 function isSegment(pattern: string, i: number, end: number): boolean {
   return (i === 0 || pattern.charCodeAt(i - 1) === dot) && (i + 1 === end || pattern.charCodeAt(i + 1) === dot)
 }
 
-/** What a subscriber wants, read once for as long as its entries stay the same. */
+/** What a subscriber wants. It is read once and serves while the subscriber's entries stay the same. */
 export interface Interests {
   /** Each once. */
   readonly exact: readonly string[]

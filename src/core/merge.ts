@@ -1,8 +1,8 @@
 import { isPlainObject } from '../schema/fields.ts'
 
 /**
- * What a JSON merge patch makes of a row (RFC 7396): members of objects are merged, null removes a member, and any other value
- * replaces what was there. A patch that is no object is answered as it is, for the schema to refuse.
+ * What a JSON merge patch makes of a row (RFC 7396): members of objects are merged, null removes a member, and any
+ * other value replaces the old value. A patch that is no object is answered as it is, for the schema to refuse.
  */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isPlainObject(patch)) return patch

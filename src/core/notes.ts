@@ -114,8 +114,8 @@ function streakOf([, , , settledAt, code, attempt]: Note): Streak {
 }
 
 /**
- * What two parts of an endpoint's history come to, the earlier one first. A success ends the failures before it; one that
- * is told after later failures does not end these.
+ * The streak of an endpoint over two parts of its history, the earlier part first. A success ends the failures before
+ * it; a success that is reported after later failures does not end these.
  */
 export function joinedStreak(before: Streak, next: Streak): Streak {
   const ends = next.succeeded_at !== null && next.succeeded_at >= (before.failed_at ?? -Infinity)

@@ -1,9 +1,9 @@
 type Json = Readonly<Record<string, unknown>>
 
 /**
- * The JSON Schema (draft-07) that means what an OpenAPI 3.0 Schema Object means: `nullable` becomes the type null beside
- * the others, the flags `exclusiveMinimum` and `exclusiveMaximum` become bounds. Everything keeps its place, so that
- * references stay true; what stands beside a `$ref` is ignored in both.
+ * The JSON Schema (draft-07) that means what an OpenAPI 3.0 Schema Object means: `nullable` adds the type null, the
+ * flags `exclusiveMinimum` and `exclusiveMaximum` become bounds. Everything keeps its place, so that references stay
+ * true; what stands beside a `$ref` is ignored in both.
  */
 export function jsonSchemaOfOpenApi(schema: unknown): unknown {
   if (!isObject(schema)) return schema

@@ -4,8 +4,8 @@ import { latenciesOf, latencyBounds } from './counts.ts'
 const beyond = 8192
 
 /**
- * The latency within which a share of the tries ended, whole milliseconds: found in its bucket as if latencies lay there
- * evenly. What is beyond 4,096 ms counts as 4,096 to 8,192. Null where nothing was tried.
+ * The latency within which a share of the tries ended, whole milliseconds. It is taken from its bucket as if the
+ * latencies of that bucket lay evenly. Latencies beyond 4,096 ms count as 4,096 to 8,192. Null where nothing was tried.
  */
 export function percentile(counts: readonly number[], share: number): number | null {
   const histogram = latenciesOf(counts)

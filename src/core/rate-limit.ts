@@ -10,13 +10,15 @@ export interface Verdict extends Grant {
 }
 
 /**
- * The generic cell rate algorithm (ITU-T I.371) for a burst of `quota` and one more each `period / quota` seconds.
+ * The generic cell rate algorithm (ITU-T I.371) for a burst of `quota` and one more grant each `period / quota`
+ * seconds.
  *
- * `tat` is the theoretical arrival time: when the whole burst is back, in unix microseconds. It is an integer, and so are
- * all sums here (below 2^53 until the year 2200), so that doubles and 64-bit integers restate the algorithm exactly; only
- * products of a quota and a period beyond 2^53, such as three million an hour, are rounded in doubles. One grant moves it by
- * `period / quota`, rounded down to the microsecond: rounding never costs a caller a grant. A stored time in the past
- * counts as now; one beyond now + period is cut to it, so that a loosened limit acts at once.
+ * `tat` is the theoretical arrival time: when the whole burst is back, in unix microseconds. It is an integer, and so
+ * are all sums here (below 2^53 until the year 2200), so that doubles and 64-bit integers restate the algorithm
+ * exactly; only products of a quota and a period beyond 2^53, such as three million an hour, are rounded in doubles.
+ * One grant moves it by `period / quota`, rounded down to the microsecond: rounding never costs a caller a grant. A
+ * stored time in the past counts as now; a stored time beyond now + period is cut to now + period, so that a loosened
+ * limit acts at once.
  *
  * What is refused consumes nothing: with nothing granted `tat` is as it was stored, or cut. The cut is to be stored too,
  * else the wait would begin anew with every refusal. Quota 0 refuses all, and says to come back after a period.

@@ -4,7 +4,7 @@ import { type Endpoint, headerProblem } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { type Compatible, webhookxHeaders } from './webhookx.ts'
 
-/** The request of a delivery before its plugins. Endpoint headers replace ours; GET and DELETE carry no body. */
+/** The request of a delivery before plugins change it. Endpoint headers replace ours; GET and DELETE carry no body. */
 export function outboundRequest(endpoint: Endpoint, event: StoredEvent, userAgent: string): Outbound {
   const { method, url, headers } = endpoint.request
   const sent: Record<string, string> = {
@@ -16,7 +16,7 @@ export function outboundRequest(endpoint: Endpoint, event: StoredEvent, userAgen
   return { method, url, headers: sent, body: method === 'GET' || method === 'DELETE' ? null : event.data }
 }
 
-/** The request after its plugins, with the headers that tell the receiver which event and try it is. */
+/** The request after the plugins, with the headers that tell the receiver which event and try it is. */
 export function identified(
   request: Outbound,
   event: StoredEvent,

@@ -1,7 +1,7 @@
 import { base64UrlOf, type Bytes, bytesOf, bytesOfBase64, joinBytes } from './encoding.ts'
 
-// A sealed value is a text: `sealed:v1:<key id>:<base64url>`. The bytes are the length of the wrapped data key (two bytes,
-// the high one first), the wrapped data key, and what AES-256-GCM made of the value: nonce, ciphertext, tag.
+// A sealed value is a text: `sealed:v1:<key id>:<base64url>`. The bytes are the length of the wrapped data key (two
+// bytes, big-endian), the wrapped data key, and what AES-256-GCM made of the value: nonce, ciphertext, tag.
 
 const start = 'sealed:v1:'
 const form = /^sealed:v1:([A-Za-z0-9_.-]{1,64}):([A-Za-z0-9_-]+)$/
@@ -25,7 +25,7 @@ export function readSealed(text: string): Sealed | null {
   if (keyId === undefined || digits === undefined) return null
   const bytes = bytesOfBase64(digits.replaceAll('-', '+').replaceAll('_', '/'))
   if (bytes === null || bytes.length < 2) return null
-  const length = bytes[0]! * 256 + bytes[1]! // there are two
+  const length = bytes[0]! * 256 + bytes[1]! // at least two bytes, checked above
   if (length === 0 || bytes.length < 2 + length + nonceAndTag) return null
   return { keyId, wrapped: bytes.slice(2, 2 + length), box: bytes.slice(2 + length) }
 }
@@ -35,7 +35,10 @@ export function sealedText({ keyId, wrapped, box }: { keyId: string; wrapped: Ui
   return `${start}${keyId}:${base64UrlOf(joinBytes(length, wrapped, box))}`
 }
 
-/** What a sealed value is bound to: the value opens there alone. `field` names the place in the row, without positions. */
+/**
+ * What a sealed value is bound to: the value opens at this place alone. `field` names the place in the row, without
+ * positions.
+ */
 export function boundTo(place: {
   readonly workspaceId: string
   readonly noun: string

@@ -3,7 +3,10 @@ import { idPattern } from '../schema/shared.ts'
 
 const shortest = 3
 
-/** What a function that failed tells its caller. Values stand in it only where they hold no secret. */
+/**
+ * The message of the error that a failed function throws to its caller. Values appear in it only where they hold no
+ * secret.
+ */
 export function sentence(operation: string, args: readonly unknown[], error: PosthornError): string {
   const { code, body, fields } = error
   const workspace = quoted(args[0])
@@ -74,7 +77,7 @@ function dangling(message: string): string {
   return `${name} ${quoted(value)} names no ${nounOf(name.replace(/_id$/, ''))} of the workspace`
 }
 
-/** Every reason of a tree with its path. */
+/** Every reason of a tree, each with the path to it. */
 function* reasonsOf(error: FieldError, path: readonly (string | number)[]): Generator<[(string | number)[], string]> {
   if (error === null) return
   if (typeof error === 'string') yield [[...path], error]

@@ -55,7 +55,7 @@ const errorCodes: Readonly<Record<Exclude<Outcome['kind'], 'answered'>, AttemptE
   event_gone: 'EVENT_NOT_FOUND',
 }
 
-/** What is to be written when a try has ended: its ending and all that follows from it. */
+/** What is to be written when a try has ended: how the try ended, and all that follows. */
 export function settle(tried: Try, outcome: Outcome, now: number, newId: () => string): Ended {
   const { attempt, endpoint } = tried
   const canceled =

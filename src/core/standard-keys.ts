@@ -26,7 +26,7 @@ export function standardKey(text: string): StandardKey | null {
   }
 }
 
-/** A written key with the padding of its base64, without which libraries of other languages refuse a `whsec_` key. */
+/** A written key with base64 padding: libraries of other languages refuse a `whsec_` key without padding. */
 export function paddedKey(text: string): string {
   const digits = text.length - (text.indexOf('_') + 1)
   return text.startsWith('whsec_') ? text + '='.repeat((4 - (digits % 4)) % 4) : text

@@ -8,14 +8,17 @@ export interface Tenant {
 
 /** What is in use of a resource, and by whom. */
 interface Shares {
-  /** Takes units for an owner unless that is more than the share of its workspace, or than its own share there. */
+  /**
+   * Takes units for an owner, unless the workspace would then hold more than its share of the total, or the owner more
+   * than its share of the workspace.
+   */
   take(tenant: Tenant, units: number): boolean
   give(tenant: Tenant, units: number): void
 }
 
 /**
- * Shares of `total` units by workspace, and of what a workspace may take by owner, so that many sources or endpoints
- * together get no more than one would.
+ * Shares of `total` units by workspace, and shares of a workspace's units by owner, so that many sources or endpoints
+ * together get no more than a single source or endpoint would.
  */
 export function tenantShares(total: number): Shares {
   let used = 0

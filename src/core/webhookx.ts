@@ -34,14 +34,14 @@ export function withResponseKept(input: unknown, { config: { http: stored } }: S
 
 /** Reasons with the members of every object in the order of their names. */
 export function inAlphabeticalOrder(fields: FieldErrors): FieldErrors {
-  return ordered(fields) as FieldErrors // an object stays one
+  return ordered(fields) as FieldErrors // an object stays an object
 }
 
 function ordered(error: FieldError): FieldError {
   if (Array.isArray(error)) return error.map((item: FieldError) => ordered(item))
   if (error === null || typeof error === 'string') return error
   const entries = Object.entries(error as FieldErrors).toSorted(([a], [b]) => (a < b ? -1 : 1))
-  // Any name is only data: `__proto__` too is a key of its own.
+  // Any name is only data: `__proto__` too becomes a key of the object.
   return Object.fromEntries(entries.map(([name, item]) => [name, ordered(item)]))
 }
 

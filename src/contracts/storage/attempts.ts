@@ -40,11 +40,11 @@ export interface NewAttempt {
 
 /** An attempt to be added. */
 export interface PlannedAttempt extends NewAttempt {
-  /** Of its job; it is kept nowhere else. Missing: as usual. */
+  /** The priority of the attempt's job. Only the queue holds it; storage does not. Missing: as usual. */
   readonly priority?: 'low'
 }
 
-/** OPEN is shown as INIT or QUEUED, by its due time at the moment of asking. */
+/** OPEN is shown as INIT or QUEUED: the due time at the moment of asking decides. */
 export type StoredStatus = 'OPEN' | FinalStatus
 
 /** What was sent. `fromEvent`: the body is the event's data, which is not stored again, and `body` is null. */
@@ -72,7 +72,10 @@ export interface Enqueueing {
   readonly enqueue: boolean
 }
 
-/** `first`: only where the event and the endpoint have no attempt; of several for the same two, whoever asks, one is added. */
+/**
+ * `first`: an attempt is added only where the event and the endpoint have no attempt. Of several for the same two,
+ * whoever asks, one is added.
+ */
 export interface Adding extends Enqueueing {
   readonly first?: boolean
 }
@@ -83,7 +86,7 @@ export interface Delivery {
   readonly revision: number
   readonly attempt: NewAttempt
   readonly event: StoredEvent | null
-  /** What was kept with the event; missing when nothing was. */
+  /** The trace context stored with the event; missing when the event has none. */
   readonly trace?: string
 }
 
@@ -108,7 +111,7 @@ export interface Settlement {
   readonly settled_at: number
   /** The follow-up. */
   readonly next: PlannedAttempt | null
-  /** Disables the endpoint if its url, as it is configured, is still this url (410 Gone). */
+  /** Disables the endpoint (410 Gone) if the configured url is still this url. */
   readonly disable: { readonly url: string } | null
   /** Leaves a note of the outcome to be counted, in the same step. Null: counted nowhere. */
   readonly counted: Counted | null
@@ -119,10 +122,11 @@ export interface Settlement {
 /**
  * `settled`: the attempt was closed by this very settlement, now or by an earlier call whose answer was lost. Two
  * settlements of one attempt are the same when they have the same follow-up, or both have none, and agree in `status`,
- * `attempted_at` and `settled_at`: another settlement comes from another hold, which begins after this hold lapsed. False when the
- * attempt was closed otherwise, or does not exist: then nothing was written but the completion of the claim. Of two
- * settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint. `refused`: why
- * the engine refused this settlement alone; then neither of the two is true, and the claim is not completed.
+ * `attempted_at` and `settled_at`: another settlement comes from another hold, which begins after this hold lapsed.
+ * False when the attempt was closed otherwise, or does not exist: then only the completion of the claim was written. Of
+ * two settlements of one attempt in a batch the first counts. `disabled`: this settlement disabled the endpoint.
+ * `refused`: why the engine refused this settlement alone; then `settled` and `disabled` are false, and the claim is
+ * not completed.
  */
 export interface Settled {
   readonly settled: boolean
@@ -154,9 +158,10 @@ export interface Attempts {
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
   ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
   /**
-   * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `max`
-   * attempts meet one of the two, or both; else null. An event may come twice, and one that meets only one of the two may come.
-   * `response_status`: those that were answered so are enough, with a status; an engine may leave it out of account.
+   * The events of the attempts to an endpoint, of the attempts in a status, or of the attempts that meet both
+   * conditions. Answers them where at most `max` attempts meet the first condition, the second, or both; else null. An
+   * event may come twice, and an event that meets a single condition may come too. `response_status`: attempts with a
+   * status that were answered so are enough; an engine may ignore it.
    */
   eventsOf(
     workspaceId: string,

@@ -8,7 +8,7 @@ export type CauseKind = 'exhausted' | 'disabled' | 'failing' | 'troubled'
 export interface Cause {
   /** What happened. */
   readonly kind: CauseKind
-  /** Unique among those of its kind: the attempt or, where it is none of an attempt's, endpoint and time. */
+  /** Unique among causes of its kind: the id of the attempt or, for a cause without attempt, endpoint and time. */
   readonly id: string
   /** Id of the workspace. */
   readonly workspace_id: string

@@ -44,15 +44,18 @@ export interface Workspaces {
   find(idOrName: string): Promise<Stored<Workspace> | null>
   list(query: ListQuery): Promise<Page<Workspace>>
   update(row: Workspace, from: number): Promise<Updated>
-  /** After it the workspace and its configuration are gone, its events and attempts unreadable, its open attempts closed. */
+  /**
+   * Afterwards the workspace and its configuration are gone, its events and attempts are unreadable, and its open
+   * attempts are closed.
+   */
   delete(id: string): Promise<boolean>
 }
 
 /**
  * Configuration rows of a workspace. Violations: `{ id }` (any workspace's row of this kind), `{ ws_id, name }` where
- * name is not null, for plugins `{ endpoint_id, name }` or `{ source_id, name }`, for enabled sources `{ method, path }`;
- * a plugin's owner must be a row of the same workspace. Deleting an owner deletes its plugins. `bounds` hold whoever
- * writes at the same moment; judging them costs the same however many rows there are.
+ * name is not null, for plugins `{ endpoint_id, name }` or `{ source_id, name }`, for enabled sources `{ method, path
+ * }`; a plugin's owner must be a row of the same workspace. Deleting an owner deletes its plugins. `bounds` hold
+ * whoever writes at the same moment. To judge them costs the same, however many rows the workspace has.
  */
 export interface Collection<Row, Query extends ListQuery> {
   insert(workspaceId: string, row: Row, bounds?: Bounds): Promise<Inserted>
@@ -88,7 +91,9 @@ export interface Route {
   readonly methods: readonly string[]
 }
 
-/** Rows to insert or replace, and ids to delete, of one workspace. Rules are judged on the state after all of it. */
+/**
+ * Rows to insert or replace, and ids to delete, of one workspace. Rules are judged on the state after the whole plan.
+ */
 export interface ConfigPlan {
   readonly workspaceId: string
   readonly endpoints: { readonly put: readonly Endpoint[]; readonly remove: readonly string[] }

@@ -6,7 +6,7 @@ export interface EventQuery extends Omit<ListQuery, 'name' | 'metadata'> {
   readonly ingested_at?: TimeRange
   readonly event_type?: string
   readonly unique_id?: string
-  /** The page ends after the row with which its data reaches this many bytes, and has at least one row. */
+  /** The page ends after the row with which the data of the page reaches this many bytes. It has at least one row. */
   readonly maxBytes: number
 }
 
@@ -16,7 +16,10 @@ export interface IngestEntry {
   readonly revision: number
   readonly event: StoredEvent
   readonly attempts: readonly PlannedAttempt[]
-  /** The trace context to be kept with the event: a W3C traceparent, at most 55 characters. It is no part of what makes two events the same. */
+  /**
+   * The trace context to be stored with the event: a W3C traceparent, at most 55 characters. It is no part of what
+   * makes two events the same.
+   */
   readonly trace?: string
   /**
    * Made for this very call, where the publisher chose the event's id. An event that exists with this token was stored by
@@ -26,10 +29,10 @@ export interface IngestEntry {
 }
 
 /**
- * `stored`: event and attempts are there, now or since an earlier flush of the same call.
- * `duplicate`: the `unique_id` was seen; `event` is the stored event. `id_taken`: another event has this id.
- * `stale`: the configuration moved on (or the workspace is gone); match again. `rejected`: the engine refused this entry alone.
- * `held`: an open transaction of a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask again.
+ * `stored`: event and attempts are stored, now or by an earlier flush of the same call. `duplicate`: the `unique_id`
+ * was seen; `event` is the stored event. `id_taken`: another event has this id. `stale`: the configuration moved on (or
+ * the workspace is gone); match again. `rejected`: the engine refused this entry alone. `held`: an open transaction of
+ * a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask later.
  */
 export type IngestAnswer =
   | { readonly kind: 'stored' }
@@ -56,13 +59,13 @@ export interface TimelineQuery {
 
 export interface Events {
   /**
-   * Stores events with their attempts, in order. Within one batch too a `unique_id` is stored once. A duplicate is
-   * looked for before a taken id, and both before a stale revision.
+   * Stores events with their attempts, in order. A `unique_id` is stored once, within one batch too. An entry that is a
+   * duplicate answers so even if its id is taken; both come before a stale revision.
    */
   ingest(entries: readonly IngestEntry[], options: Enqueueing): Promise<readonly IngestAnswer[]>
   get(workspaceId: string, id: string): Promise<StoredEvent | null>
   list(workspaceId: string, query: EventQuery): Promise<Page<StoredEvent>>
-  /** Events in the order of their time, then of their ids; fewer than `limit` where there are no more. */
+  /** Events ordered by time, then by id; fewer than `limit` only when no more exist. */
   timeline(workspaceId: string, query: TimelineQuery): Promise<readonly EventHead[]>
   /**
    * Removes events with all their attempts, open ones with their jobs, and all that was recorded. Ids that do not exist are

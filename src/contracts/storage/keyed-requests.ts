@@ -22,9 +22,10 @@ export type KeyHolder = Pick<KeyedRequest, 'workspace_id' | 'key' | 'token'>
 /** Requests that are done once, however often they come. */
 export interface KeyedRequests {
   /**
-   * Answers what stands under the key afterwards, which is this call's when it has its token. That is so when the key is new
-   * or was used first before `before`; and when a call with the same hash let its lease end (by `begun_at` of this one)
-   * without an answer: then `begun_at` and `note` stay those of that call.
+   * Stores a request under its key, unless the key holds a request already, and answers what the key holds afterwards:
+   * this call's request when the answer has this call's token. This call gets the key when the key is new, or was first
+   * used before `before`. It also gets the key when a call with the same hash let its lease end (by the `begun_at` of
+   * this call) without an answer: then `begun_at` and `note` stay those of that call.
    */
   take(request: KeyedRequest, before: number): Promise<KeyedRequest>
   /** Stores a note and until when it stands, where the call still has the key. */

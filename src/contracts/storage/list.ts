@@ -1,4 +1,4 @@
-/** Bounds in unix milliseconds, all of which hold. */
+/** Bounds in unix milliseconds; all of them hold. */
 export interface TimeRange {
   readonly eq?: number
   readonly gt?: number

@@ -52,12 +52,16 @@ export interface Streak {
 }
 
 /**
- * Sums of what settlements counted (`Settlement.counted`): by minute and endpoint, and by hour, endpoint and event type. A
- * settlement only leaves a note in its own step, so that no settlement waits for another; `fold` adds notes to the sums,
- * each once, whoever dies meanwhile. A workspace counts at most `maxTypes` event types, and the rest as `*`.
+ * Sums of what settlements counted (`Settlement.counted`): by minute and endpoint, and by hour, endpoint and event
+ * type. A settlement only writes a note, in its own step, so that no settlement waits for another settlement. `fold`
+ * adds each note to the sums exactly once, whichever process dies meanwhile. A workspace counts at most `maxTypes`
+ * event types, and the rest as `*`.
  */
 export interface Statistics {
-  /** Adds some of the notes to the sums, in one step, and answers how many; 0 when there is none. Inside a transaction of the host it does nothing. */
+  /**
+   * Adds some of the notes to the sums, in one step, and answers how many; 0 when no note is left. Inside a transaction
+   * of the host it does nothing.
+   */
   fold(): Promise<number>
   /** Sums of the notes that were folded. Buckets without an attempt are left out. */
   sums(query: StatisticsQuery, grouping: Grouping | null): Promise<readonly StatisticsRow[]>
@@ -66,8 +70,8 @@ export interface Statistics {
   /** Of the notes that were folded; null for an endpoint that was never tried. */
   streak(workspaceId: string, endpointId: string): Promise<Streak | null>
   /**
-   * Removes minutes before `minutesBefore` and days before `daysBefore`, and makes days of hours before `hoursBefore` (the
-   * start of a day). At most `limit` sums; answers how many; 0 when there is nothing left to do.
+   * Removes minutes before `minutesBefore` and days before `daysBefore`, and makes days of hours before `hoursBefore`
+   * (the start of a day). At most `limit` sums at a time; answers how many; 0 when nothing is left to do.
    */
   tidy(options: { minutesBefore: number; hoursBefore: number; daysBefore: number; limit: number }): Promise<number>
 }
