@@ -60,7 +60,7 @@ export interface Attempt {
   readonly attempt_number: number
   /** When the attempt is due, unix milliseconds. */
   readonly scheduled_at: Millis
-  /** When it was sent, unix milliseconds: set on every FAILED and SUCCESSFUL one, null on others. */
+  /** When it was sent, unix milliseconds. Every FAILED and SUCCESSFUL attempt has it; null on others. */
   readonly attempted_at: Millis | null
   /** Why the attempt was made. */
   readonly trigger_mode: TriggerMode

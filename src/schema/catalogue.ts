@@ -50,7 +50,10 @@ export interface EventEntry<Input = unknown> {
   readonly hidden?: boolean
 }
 
-/** Event types and the schemas of their `data`. Data is checked as it is and sent as it is: what a schema transforms is not kept. */
+/**
+ * Event types and the schemas of their `data`. Data is checked as it is and sent as it is: what a schema transforms is
+ * dropped.
+ */
 export type EventCatalogue = Readonly<Record<string, EventSchema | EventEntry>>
 
 /** An event type of the catalogue as `eventTypes.list` answers it. */
@@ -67,7 +70,10 @@ export interface EventType {
   readonly hidden: boolean
   /** Data of such an event; null where the host gave none. */
   readonly example: unknown
-  /** The JSON Schema (draft 2020-12) of the event's data; null where the library of the schema cannot tell one. */
+  /**
+   * The JSON Schema (draft 2020-12) of the event's data; null where the library of the schema cannot make a JSON
+   * Schema.
+   */
   readonly schema: Readonly<Record<string, unknown>> | null
   /** Attempts of such events in the workspace that ended in the last 24 hours, whole hours. */
   readonly volume_24h: number
@@ -77,8 +83,8 @@ export interface EventType {
 export type AnyEvents = Readonly<Record<string, unknown>>
 
 /**
- * What may be published: any event, or those of the catalogue where there is one. A host may write the catalogue by hand:
- * `EventInput<{ 'invoice.paid': Invoice }>`.
+ * What may be published: any event or, with a catalogue, the catalogue's events. A host may write the catalogue by
+ * hand: `EventInput<{ 'invoice.paid': Invoice }>`.
  */
 export type EventInput<Catalogue extends object = AnyEvents> = {
   [Type in keyof Catalogue & string]: EventInputOf<Type, DataOf<Catalogue[Type]>>
@@ -87,8 +93,8 @@ export type EventInput<Catalogue extends object = AnyEvents> = {
 type DataOf<Data> = unknown extends Data ? object : Data
 
 /**
- * What is read: any event, or those of the catalogue where there is one. Without `strictEvents` events of other types may
- * have come through the admin API and the gateway.
+ * What is read: any event or, with a catalogue, the catalogue's events. Without `strictEvents` events of other types
+ * may have come through the admin API and the gateway.
  */
 export type CatalogueEvent<Catalogue extends object = AnyEvents> = {
   [Type in keyof Catalogue & string]: Event<Catalogue[Type], Type>

@@ -6,9 +6,9 @@ import { type PluginFields, pluginEntries } from './plugin.ts'
 import { paddedId } from './shared.ts'
 import { type SourceInput, sourceEntries } from './source.ts'
 
-/** A plugin inside the entry of its owner. */
+/** A plugin inside its owner's entry. */
 export interface OwnedPlugin extends Omit<PluginFields, 'endpoint_id' | 'source_id'> {
-  /** The settings of the plugin, as its kind asks for them. Default: those of the kind. */
+  /** The settings of the plugin, as the plugin's kind asks for them. Default: the defaults of the kind. */
   readonly config?: Readonly<Record<string, unknown>> | null | undefined
 }
 
@@ -25,8 +25,8 @@ export interface SourceEntry extends SourceInput {
 }
 
 /**
- * The document of a config sync. A key that is present owns its kind: what it does not list is deleted, and null lists
- * nothing. A kind whose key is absent is left alone, unless `compatible` of the options says otherwise.
+ * The document of a config sync. A key that is present owns a kind of rows: rows that it does not list are deleted, and
+ * null lists nothing. A kind whose key is absent is left alone, unless the option `compatible` says otherwise.
  */
 export interface ConfigDocument {
   /** The endpoints of the workspace with their plugins. */
@@ -55,7 +55,7 @@ export interface SyncReport {
   readonly sources: SyncCounts
   /** What became of plugins. */
   readonly plugins: SyncCounts
-  /** What the sync left out of the document, the first hundred of it. There only where it left something out. */
+  /** What the sync left out of the document, the first hundred entries. Missing where it left out nothing. */
   readonly warnings?: readonly string[]
 }
 

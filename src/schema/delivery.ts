@@ -3,12 +3,12 @@ import type { Millis } from './shared.ts'
 
 export const deliveryStatuses = ['PENDING', 'RETRYING', 'DELIVERED', 'FAILED', 'CANCELED'] as const
 /**
- * DELIVERED once any attempt succeeded. Else the newest attempt decides: while it is open, PENDING where no attempt failed
- * yet, RETRYING where one did; then FAILED or CANCELED.
+ * DELIVERED once any attempt succeeded. Else the newest attempt decides: while it is open, PENDING where no attempt
+ * failed yet, RETRYING where an attempt failed; then FAILED or CANCELED.
  */
 export type DeliveryStatus = (typeof deliveryStatuses)[number]
 
-/** All attempts to deliver one event to one endpoint, as one row. Test deliveries make none. */
+/** All attempts to deliver one event to one endpoint, as one row. Test deliveries make no such row. */
 export interface Delivery {
   /** Id of the event. */
   readonly event_id: string

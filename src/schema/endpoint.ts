@@ -158,7 +158,7 @@ export interface EndpointInput<Catalogue extends object = AnyEvents> {
   readonly description?: string | null | undefined
   /** Whether events are sent to the endpoint. Default true. */
   readonly enabled?: boolean | null | undefined
-  /** The request that carries an event to its receiver. */
+  /** The request that carries an event to the receiver. */
   readonly request: EndpointRequestInput
   /** When a delivery that failed is tried again. Default: at once, after a minute, after an hour. */
   readonly retry?: RetryInput | null | undefined
@@ -180,11 +180,11 @@ export interface EndpointInput<Catalogue extends object = AnyEvents> {
   readonly disabled_detail?: string | null | undefined
   /** While true, attempts are made and wait: nothing is sent, canceled or missed. Default false. */
   readonly paused?: boolean | null | undefined
-  /** Ignored: it stands in one answer alone. */
+  /** Ignored: only the answer that enables the endpoint has it. */
   readonly missed_since?: number | null | undefined
 }
 
-/** The request that carries an event to its receiver. */
+/** The request that carries an event to the receiver. */
 export interface EndpointRequest {
   /** An absolute http or https URL. */
   readonly url: string
@@ -212,7 +212,7 @@ export interface FixedRetry {
   readonly jitter: number
 }
 
-/** A destination: an outbound request, its retry policy, the events it wants, and its limit. */
+/** A destination: an outbound request, its retry policy, the events it wants, and its rate limit. */
 export interface Endpoint {
   /** 1 to 64 of `A-Z a-z 0-9 _ : -`. */
   readonly id: string
@@ -222,7 +222,7 @@ export interface Endpoint {
   readonly description: string | null
   /** Whether events are sent to the endpoint. */
   readonly enabled: boolean
-  /** The request that carries an event to its receiver. */
+  /** The request that carries an event to the receiver. */
   readonly request: EndpointRequest
   /** When a delivery that failed is tried again. */
   readonly retry: RetryPolicy
@@ -240,7 +240,7 @@ export interface Endpoint {
   readonly disabled_at: Millis | null
   /** Why the endpoint is off; null while the endpoint is on. */
   readonly disabled_reason: DisabledReason | null
-  /** The reason as one sentence for a person. */
+  /** The reason as a sentence for a person. */
   readonly disabled_detail: string | null
   /** While true, attempts are made and wait: nothing is sent, canceled or missed. */
   readonly paused: boolean

@@ -54,7 +54,7 @@ export interface EventInputOf<Type extends string, Data> {
   readonly updated_at?: number | null | undefined
 }
 
-/** What a gateway request holds once its plugins have run. */
+/** What a gateway request holds once the source's plugins have run. */
 export const gatewayInput = object({
   event_type: eventType,
   data: v.custom<unknown>((value) => value !== undefined, 'required field missing'),

@@ -3,11 +3,11 @@ import * as v from 'valibot'
 import { bounded, boundedArray } from './many.ts'
 
 // The building blocks of every schema, with the messages of the API. A property that is missing or null takes its
-// default where it has one; otherwise it is "required field missing" or "Value is not nullable".
+// default; without a default it is "required field missing" or "Value is not nullable".
 
 const maxInteger = Number.MAX_SAFE_INTEGER
 
-/** Counts code points, as the limits do: an emoji is one. */
+/** Counts code points, as the limits do: an emoji counts as 1. */
 export function textLength(text: string): number {
   let length = text.length
   for (let i = 0; i < text.length - 1; i++) {
@@ -83,7 +83,7 @@ export function textProblem(
   return rule?.(value) ?? null
 }
 
-/** A whole number of `min` to `max`; 1.0 is one, 1.5 is not. */
+/** A whole number of `min` to `max`; 1.0 is a whole number, 1.5 is not. */
 export function integer({ min = -maxInteger, max = maxInteger }: { min?: number; max?: number } = {}) {
   return v.pipe(
     v.number(typeMessage('an integer')),
@@ -183,9 +183,9 @@ export function closedObject<const Entries extends v.ObjectEntries>(
 
 /**
  * An object whose values are strings. `v.record` would drop the keys `constructor`, `prototype` and `__proto__`, which
- * are data here; so this one reads own entries and answers an object without a prototype. `max` bounds how many there are,
- * `maxLength` the characters of all keys and values together. `keys` and `values` tell descriptions of the API what
- * `problem` asks of each.
+ * are data here; so this schema reads own entries and answers an object without a prototype. `max` bounds the number of
+ * entries, `maxLength` the characters of all keys and values together. `keys` and `values` tell descriptions of the API
+ * what `problem` asks of each.
  */
 export function dictionary(
   problem: (key: string, value: string) => string | null,
@@ -216,7 +216,7 @@ export function dictionary(
               ? 'Value is not nullable'
               : 'value must be a string'
         if (reason === null) {
-          answer[key] = value as string // its type was just looked at
+          answer[key] = value as string // a string, by the check above
           continue
         }
         refused = true
@@ -251,7 +251,7 @@ function dictionaryProblem(input: Readonly<Record<string, unknown>>, max: number
   return length > maxLength ? `maximum length of all names and values is ${maxLength}` : null
 }
 
-/** Any JSON object, kept as it is, whose texts every engine can store. */
+/** Any JSON object whose texts every engine can store, taken as it is. */
 export function anyObject() {
   return v.pipe(
     v.custom<Readonly<Record<string, unknown>>>(isPlainObject, typeMessage('an object')),
@@ -281,7 +281,7 @@ export function orNull<Schema extends v.GenericSchema>(schema: Schema) {
   return v.nullish(schema, null)
 }
 
-/** A property that the service sets: accepted when its type is right, and ignored. */
+/** A property that the service sets: accepted when the type is right, and ignored. */
 export function readOnly() {
   return v.nullish(integer())
 }

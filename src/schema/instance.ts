@@ -18,7 +18,7 @@ export interface ProcessReport {
   readonly sent: number
 }
 
-/** A request that the gateway took for a source. Headers and bodies are not kept. */
+/** A request that the gateway took for a source. Headers and bodies are not recorded. */
 export interface SourceRequest {
   /** When the request came, unix milliseconds. */
   readonly at: Millis
@@ -30,13 +30,16 @@ export interface SourceRequest {
   readonly latency: number
   /** The event that was made; null where none was, or where the inbox has the request. */
   readonly event_id: string | null
-  /** What the answer says of why it refused, in one line; null where it refused nothing. */
+  /** Why the request was refused, as the answer says it, in one line; null where it was not refused. */
   readonly reason: string | null
   /** The body as text, as far as `gateway.captureBytes` goes; null where that is 0, or no body was read. */
   readonly body: string | null
 }
 
-/** The last requests of a source, newest first, at most 50. They are those of the process that answers, since its start. */
+/**
+ * The last requests of a source, newest first, at most 50. Only requests that the answering process took since its
+ * start.
+ */
 export interface SourceRequests {
   /** The requests, the newest first. */
   readonly data: readonly SourceRequest[]

@@ -6,7 +6,7 @@ import { maxReasons, unlisted } from '../errors.ts'
 
 type Report = (issue: { message: string; path?: [v.IssuePathItem, ...v.IssuePathItem[]] }) => void
 
-/** Hands on as many reasons as one error may tell, and the number of the others once all were seen. */
+/** Passes on as many reasons as one error may hold. `end` passes on the number of the others. */
 export function bounded(report: Report): { readonly report: Report; end(): void } {
   let listed = 0
   let more = 0

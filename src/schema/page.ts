@@ -14,15 +14,16 @@ export interface OffsetPage<Row> {
 }
 
 /**
- * A list in cursor mode, taken when `limit`, `after` or `before` is given. `next` goes into `after` of the next page, `prev`
- * into `before` of the page before; null where there is no such page. Over HTTP both are addresses, path and query.
+ * A list in cursor mode, taken when `limit`, `after` or `before` is given. `next` goes into `after` of the next page,
+ * `prev` into `before` of the page before; null where no such page exists. Over HTTP both are addresses, path and
+ * query.
  */
 export interface CursorPage<Row> {
   /** The rows of this page. */
   readonly data: readonly Row[]
-  /** What goes into `after` of the next page; null when there is none. */
+  /** What goes into `after` of the next page; null when no page follows. */
   readonly next: string | null
-  /** What goes into `before` of the page before; null when there is none. */
+  /** What goes into `before` of the page before; null when no page comes before. */
   readonly prev: string | null
 }
 
@@ -165,7 +166,10 @@ export const listParameters = {
   },
 } satisfies Record<string, Parameters>
 
-/** What is wrong with a value of a parameter, each reason with its place: `created_at[gt]: value must be an integer`. */
+/**
+ * What is wrong with a value of a parameter, each reason with the place of the value: `created_at[gt]: value must be an
+ * integer`.
+ */
 export function parameterProblems(name: string, parameter: Parameter, value: unknown): string[] {
   const result = v.safeParse(parameter.schema, value)
   if (result.success) return []

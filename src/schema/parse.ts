@@ -3,7 +3,10 @@ import * as v from 'valibot'
 import { invalid, type FieldError, type FieldErrors, maxReasons, PosthornError, unlisted } from '../errors.ts'
 import type { SchemaIssue } from './catalogue.ts'
 
-/** The one gate from unknown to our types: answers the parsed value, or throws a `validation` error that tells every place. */
+/**
+ * The only gate from unknown to our types: answers the parsed value, or throws a `validation` error that tells every
+ * place.
+ */
 export function parse<Schema extends v.GenericSchema>(schema: Schema, input: unknown): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
@@ -56,11 +59,11 @@ function fieldErrors(issues: readonly Issue[]): FieldErrors | string {
     else if (listed === maxReasons) more++
     else if (putReason(root, issue)) listed++
   }
-  const fields = root.value as FieldErrors | string // there is at least one issue, so the root was set
+  const fields = root.value as FieldErrors | string // at least one issue, so the root was set
   return more === 0 || typeof fields === 'string' ? fields : Object.assign(fields, { [unlisted]: more })
 }
 
-/** Writes a reason at its place, unless there is one already, or around it. */
+/** Writes a reason at its place, unless that place, or a place around it, has a reason already. */
 function putReason(root: { value: FieldError | undefined }, { message, path = [] }: Issue): boolean {
   let place = root as { [key: string | number]: FieldError | undefined }
   let key: string | number = 'value'

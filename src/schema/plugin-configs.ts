@@ -12,7 +12,7 @@ export interface BasicAuthConfig {
 export interface KeyAuthConfig {
   /** Name of the header or of the query parameter that holds the key. At least 1 character. */
   readonly param_name: string
-  /** Where the key may stand. At least one place, none twice. */
+  /** Where the key may stand. At least one place, no place twice. */
   readonly param_locations: readonly ('header' | 'query')[]
   /** The key. At least 1 character. A secret: sealed and masked where the option `secrets` is set. */
   readonly key: string
@@ -32,7 +32,7 @@ export interface HmacAuthConfig {
 
 /** The config for a sender that signs with a shared secret. */
 export interface SignedConfig {
-  /** The secret that the sender shows or that the host chose there. At least 1 character. */
+  /** The secret that the sender shows, or that the host chose at the sender. At least 1 character. */
   readonly secret: string
 }
 
@@ -64,7 +64,7 @@ export interface ProviderConfigs {
   readonly shopify: SignedConfig
   /** Slack: the signing secret of the app. */
   readonly slack: SignedInTimeConfig
-  /** Any sender that follows Standard Webhooks: its `whsec_` secret. */
+  /** Any sender that follows Standard Webhooks. The secret is the sender's `whsec_` secret. */
   readonly 'standard-webhooks': SignedInTimeConfig
   /** Stripe: the `whsec_` secret of the endpoint. */
   readonly stripe: SignedInTimeConfig
@@ -76,7 +76,7 @@ export interface ProviderConfigs {
 export interface ConnectAuthConfigOf<Provider extends string, Config> {
   /** The sender whose signature a request to the source must bring. */
   readonly provider: Provider
-  /** What the sender is known by. Its secrets are sealed and masked where the option `secrets` is set. */
+  /** What the sender is recognised by. The secrets in it are sealed and masked where the option `secrets` is set. */
   readonly provider_config: Config
 }
 
@@ -96,8 +96,9 @@ export interface EndingSecret {
 /** Config of `standard-webhooks`: the secrets that sign deliveries, as https://www.standardwebhooks.com defines. */
 export interface StandardWebhooksConfig {
   /**
-   * 1 to 5 secrets, each of which signs: `whsec_` (HMAC-SHA256, 24 to 64 bytes) or `whsk_` (Ed25519) followed by base64.
-   * At least one has no end. Default: a new `whsec_` secret. Sealed and masked where the option `secrets` is set.
+   * 1 to 5 secrets; each of them signs. `whsec_` (HMAC-SHA256, 24 to 64 bytes) or `whsk_` (Ed25519) followed by base64.
+   * At least one secret has no end. Default: a new `whsec_` secret. Sealed and masked where the option `secrets` is
+   * set.
    */
   readonly secrets?: readonly (string | EndingSecret)[] | null | undefined
   /** Whether the body is `{"type","timestamp","data"}` instead of the data alone. Default false. */

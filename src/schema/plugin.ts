@@ -25,11 +25,11 @@ export const pluginEntries = entries
 /** Plugins of any name with any config. */
 export type AnyPlugins = Readonly<Record<string, object>>
 
-/** What a client may write of every plugin, whatever its kind. Null stands for the default. */
+/** What a client may write of every plugin, whatever the kind. Null stands for the default. */
 export interface PluginFields<Name extends string = string> {
   /** 1 to 64 of `A-Z a-z 0-9 _ : -`. Default: a new id, which sorts by time. An update ignores the id. */
   readonly id?: string | null | undefined
-  /** The kind, such as `hmac-auth`. One of a kind per owner. */
+  /** The kind, such as `hmac-auth`. An owner has at most one plugin of a kind. */
   readonly name: Name
   /** Whether the plugin runs. Default true. */
   readonly enabled?: boolean | null | undefined
@@ -60,7 +60,7 @@ export interface PluginWithConfig<Name extends string, Config> extends PluginFie
 type PluginOf<Name extends string, Config> =
   Partial<Config> extends Config ? PluginWithDefaults<Name, Config> : PluginWithConfig<Name, Config>
 
-/** What a client may write of a plugin: of each kind, by its name, with the kind's config. */
+/** What a client may write of a plugin. `name` is the kind and decides the type of `config`. */
 export type PluginInput<Kinds extends object = BuiltInPlugins> = string extends keyof Kinds
   ? PluginWithDefaults<string, object>
   : { [Name in keyof Kinds & string]: PluginOf<Name, Kinds[Name]> }[keyof Kinds & string]
@@ -69,7 +69,7 @@ export type PluginInput<Kinds extends object = BuiltInPlugins> = string extends 
 export interface Plugin {
   /** 1 to 64 of `A-Z a-z 0-9 _ : -`. */
   readonly id: string
-  /** The kind, such as `hmac-auth`. One of a kind per owner. */
+  /** The kind, such as `hmac-auth`. An owner has at most one plugin of a kind. */
   readonly name: string
   /** Whether the plugin runs. */
   readonly enabled: boolean

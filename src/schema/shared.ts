@@ -11,7 +11,10 @@ export const id = v.pipe(
   keywords({ pattern: idPattern.source }),
 )
 
-/** The same in a config document, where spaces at its end are cut off: WebhookX pads short ids to 27 characters. */
+/**
+ * The same in a config document, where spaces at the end of an id are cut off: WebhookX pads short ids to 27
+ * characters.
+ */
 export const paddedId = v.pipe(
   text(),
   v.transform((value) => value.replace(/ +$/, '')),
@@ -34,7 +37,7 @@ export const metadata = dictionary(
 /** Pairs of text for the host's own use. */
 export type Metadata = Readonly<Record<string, string>>
 
-/** A GCRA limit: a burst of `quota`, then one more each `period / quota` seconds. */
+/** A GCRA limit: a burst of `quota`, then one more request each `period / quota` seconds. */
 export interface RateLimit {
   /** Allowed in each period; 0 refuses all. */
   readonly quota: number

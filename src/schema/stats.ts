@@ -14,7 +14,10 @@ export interface InstanceStatsInput {
   readonly from?: number
   /** Unix milliseconds; buckets that begin at this time or later are left out. Default: now, with the bucket of now. */
   readonly to?: number
-  /** Minutes are kept for 6 hours, hours for 90 days, days for `retention.statsDays`. Days are those of UTC. Default `hour`. */
+  /**
+   * Minutes are stored for 6 hours, hours for 90 days, days for `retention.statsDays`. Days are those of UTC. Default
+   * `hour`.
+   */
   readonly step?: StatsStep
   /** Attempts at this endpoint. Default: at all. */
   readonly endpoint_id?: string
@@ -76,7 +79,7 @@ export interface LastFailure {
   readonly attempt_id: string | null
   /** Why the attempt failed, for programs. */
   readonly error_code: AttemptErrorCode | null
-  /** One sentence; null when the attempt was removed meanwhile. */
+  /** A sentence; null when the attempt was removed meanwhile. */
   readonly reason: string | null
 }
 
@@ -98,7 +101,7 @@ export interface EndpointHealth {
   readonly success_rate_1h: number | null
   /** The same of the last 24 hours, in whole hours. */
   readonly success_rate_24h: number | null
-  /** Until when nothing is sent, because the endpoint asked for it or its rate limit is used up. */
+  /** Until when nothing is sent, because the endpoint asked for a pause or the endpoint's rate limit is used up. */
   readonly paused_until: Millis | null
   /** Whether the last try got no answer: such an endpoint is sent a single request at a time. */
   readonly suspect: boolean

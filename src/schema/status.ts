@@ -1,4 +1,7 @@
-/** The report of an instance. Counters are of this process since its start; figures a runtime cannot tell are 0. */
+/**
+ * The report of an instance. Counters are those of this process since it started. Figures that a runtime cannot tell
+ * are 0.
+ */
 export interface StatusReport {
   /** How long the process has run, such as `1m5s`. */
   readonly uptime: string
@@ -85,7 +88,7 @@ export interface ComponentHealth {
   readonly listening?: false
 }
 
-/** Whether an instance can do its work. */
+/** Whether an instance works. */
 export interface HealthReport {
   /** UP when all components are. */
   readonly status: 'UP' | 'DOWN'

@@ -41,11 +41,11 @@ export interface WorkspaceInput {
   readonly created_at?: number | null | undefined
   /** Ignored: Posthorn sets this time. */
   readonly updated_at?: number | null | undefined
-  /** What the workspace may use. Default: no limit of its own. */
+  /** What the workspace may use. Default: no limit beyond those of the instance. */
   readonly limits?: WorkspaceLimitsInput | null | undefined
 }
 
-/** What makes sure of a workspace: its id, and the name that it gets where it is new. */
+/** What makes sure that a workspace exists: the id, and the name for a new workspace. */
 export const ensureWorkspaceInput = object({ id, name: orNull(text({ max: 512 })) })
 
 /** The workspace that must exist. */
@@ -70,13 +70,16 @@ export interface Workspace {
   readonly created_at: Millis
   /** When the row last changed, unix milliseconds. */
   readonly updated_at: Millis
-  /** What the workspace may use, for the plans of a host; null where the workspace has no limit of its own. */
+  /** What the workspace may use, for the plans of a host; a limit that is null leaves those of the instance alone. */
   readonly limits: WorkspaceLimits
 }
 
 /** What a workspace may use, for the plans of a host. */
 export interface WorkspaceLimits {
-  /** Events that are accepted in each second: a burst of that many, then one more each 1 / n s. Others are refused with 429. */
+  /**
+   * Events that are accepted in each second: a burst of n events, then one more event each 1 / n s. More are refused
+   * with 429.
+   */
   readonly events_per_second: number | null
   /** Events and finished attempts older than this many days are removed. The shorter of this and `retention` of the instance counts. */
   readonly retention_days: number | null

@@ -5,7 +5,7 @@ import type { Workspace } from '../schema/workspace.ts'
 const lookAgainMs = 1000
 const maxLooks = 10_000
 
-/** Grants the first n of `want` events of a workspace; `retryAfterMs`: when one more may be granted. */
+/** Grants the first n of `want` events of a workspace; `retryAfterMs`: when one more event may be granted. */
 export type Admit = (
   workspace: Workspace,
   want: number,

@@ -11,8 +11,8 @@ type Call = (...args: unknown[]) => unknown
 type Functions = Readonly<Record<string, Readonly<Record<string, Call | undefined>> | Call>>
 
 /**
- * All use cases over one context, with the two services that the worker and the gateway share with them. `names` are those
- * of the use cases, noun and verb. What most processes never do is loaded when it is first asked for.
+ * All use cases over one context, with the two services that the worker and the gateway use too. `names` are the names
+ * of the use cases, noun and verb. Use cases that most processes never call are loaded at their first call.
  */
 export function composeServices(
   ctx: Context,

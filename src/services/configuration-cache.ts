@@ -80,8 +80,9 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
 }
 
 /**
- * For a handle inside the host's transaction: what it reads itself it does not keep, since nobody else may see it. What is
- * `known` outside serves as a first guess, for storing an event tells when its revision is not the transaction's.
+ * For a handle inside the host's transaction: it does not cache what it reads, since nobody else may see that. What is
+ * `known` outside serves as a first guess: the step that stores an event says when the guessed revision is not that of
+ * the transaction.
  */
 export function configurationReader(ctx: Needs, known: ConfigurationCache): ConfigurationCache {
   const read = async (workspaceId: string) => {
@@ -174,7 +175,8 @@ function readyRow(ctx: Needs, workspaceId: string, { row, revision }: Stored<Plu
   const { value, current } = doneOnce(
     () =>
       prepare().catch((cause: unknown) => {
-        // One line for each stored version, however many requests meet it. The vault logs the failures of a provider.
+        // One log line for each stored version, however many requests meet the failure. The vault logs the failures of
+        // a provider.
         if (!passes(cause)) ctx.log.error(`plugin ${row.id} (${row.name}) cannot run`, { cause })
         throw cause
       }),
@@ -201,7 +203,7 @@ function compile(registry: PluginRegistry, configuration: Configuration, rows: R
     sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
     match: matcher(
       [...endpoints.values()].filter(({ enabled }) => enabled),
-      ({ id }) => rows.interests.get(id)!.interests, // there are some for each endpoint
+      ({ id }) => rows.interests.get(id)!.interests, // every endpoint has an entry
     ),
     opened(endpoint) {
       const sealed = rows.endpoints.get(endpoint.id)

@@ -52,7 +52,7 @@ export function configurationSync(ctx: Context): ConfigService {
         refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
-        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one of both exists
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // `secrets` is null only where `early` is not
         const desired = await desiredConfiguration(ctx, current, given)
         const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)
@@ -97,7 +97,7 @@ function withDefaults(document: unknown, defaults: EndpointDefaults): unknown {
 
 const maxWarnings = 100
 
-/** A report that tells the first hundred warnings, and how many others there are. */
+/** A report with the first hundred warnings and the number of the others. */
 function withWarnings(report: SyncReport, warnings: readonly string[]): SyncReport {
   if (warnings.length === 0) return report
   const others = warnings.length - maxWarnings
@@ -145,7 +145,10 @@ function refuseBeyond(bounds: Bounds, { endpoints, sources, plugins }: Configura
   if (violation !== null) throw violationError(violation)
 }
 
-/** What a dry run looks up in other workspaces; storage judges the same when it writes. Ids taken there show only then. */
+/**
+ * What a dry run looks up in other workspaces; storage judges the same when it writes. An id that another workspace has
+ * shows only at the write.
+ */
 async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: readonly Source[]): Promise<void> {
   const { routes } = await ctx.storage.routes()
   const key = (method: string, path: string) => `${method} ${path}`
@@ -176,7 +179,8 @@ function documentOf(current: Configuration): ConfigDocument {
         plugins: [...(plugins.get(fields.id)?.values() ?? [])].toSorted(byText(({ name }) => name)).map(pluginEntry),
       }))
       .toSorted(byText(({ id }) => id))
-  // What has its default and is unknown to WebhookX is left out: so the document stays one of WebhookX.
+  // A field that WebhookX does not know is left out while it has the default value: so WebhookX can read the document
+  // too.
   const endpoints = entriesOf(current.endpoints).map(({ paused, retry, ...entry }) => {
     const { jitter, ...config } = retry.config
     return {

@@ -13,8 +13,8 @@ export interface Deliver {
   /** Loads open attempts. Attempts that are closed, and those of deleted workspaces, are left out. */
   load(ids: readonly string[]): Promise<readonly Loaded[]>
   /**
-   * Sends a request, or finds why not. `busy`: there was no place of ours for it. That is no try: nothing was sent, and the
-   * attempt stays as it is. Null when it was canceled: then nothing is known of what the receiver saw.
+   * Sends a request, or finds why not. `busy`: we had no place for the request. That is no try: nothing was sent, and
+   * the attempt stays as it is. Null when it was canceled: then nothing is known of what the receiver saw.
    */
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null>
   /** What follows from a try, to be stored. */

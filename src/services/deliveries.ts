@@ -19,7 +19,7 @@ const maxEvents = 500
 const fewAttempts = 1000
 const separator = '.'
 
-/** The place of a delivery in the list: by the event's time, then its id, then the endpoint's. */
+/** The place of a delivery in the list: by the event's time, then the event's id, then the endpoint's id. */
 interface Position {
   readonly created_at: number
   readonly event_id: string
@@ -80,7 +80,7 @@ export function deliveryService(ctx: Context): DeliveryUseCases {
 
 const ofEvent = (id: string): TimelineQuery => ({ ids: [id], from: null, descending: true, limit: 1 })
 
-/** Deliveries beyond a position, in order, until there are enough. */
+/** Deliveries beyond a position, in order, until a page is full. */
 async function walk(
   ctx: Context,
   workspaceId: string,

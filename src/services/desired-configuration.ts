@@ -28,7 +28,7 @@ interface Place {
   /** One sentence for each entry that was left out. */
   readonly warnings: string[]
 }
-/** Plugins of an owner by their name, which is their identity there. */
+/** Plugins of an owner by name: within an owner the name is the identity. */
 type Owned = ReadonlyMap<string, Plugin>
 
 /** A part of the document that stands, or the reasons why it does not. */
@@ -37,9 +37,9 @@ type Checked<Value> = { readonly value: Value } | { readonly problems: FieldErro
 const repeatedItem = 'duplicate items found'
 
 /**
- * The state that a parsed document describes: rows that entries mean, with the paths and secrets that were generated
- * for them kept. `warnings` tells which entries were left out. @throws PosthornError `validation` with every reason at
- * its place.
+ * The state that a parsed document describes. A row that an entry means keeps the paths and secrets that were generated
+ * for it. `warnings` tells which entries were left out. @throws PosthornError `validation` with every reason at its
+ * place.
  */
 export async function desiredConfiguration(
   ctx: Context,
@@ -173,7 +173,7 @@ async function desiredPlugin(
 ): Promise<Checked<DesiredPlugin>> {
   const kind = ctx.plugins.get(name)
   if (kind === undefined) return { problems: { name: unknownName(name) } }
-  // The owner may not have an id yet; that there is one is what counts.
+  // The owner may not have an id yet; placeProblems only needs to know that an owner exists.
   const misplaced = placeProblems(kind, { endpoint_id: null, source_id: null, [place.ownerKey]: '' })
   if (misplaced !== null) return { problems: misplaced }
   const unready = await readyProblem(ctx, kind)
@@ -187,8 +187,8 @@ async function desiredPlugin(
 }
 
 /**
- * Under `deliver.sign` a new endpoint gets its signature here too, and a document that does not list the signature of
- * an endpoint leaves it: what the service gave, a sync of the same document must not take away.
+ * Under `deliver.sign` a new endpoint gets its signature here too. A document that does not list the signature of an
+ * endpoint leaves the signature as it is: a sync of the same document must not take away what the service gave.
  */
 async function signed(
   ctx: Context,
@@ -211,7 +211,7 @@ async function signed(
   )
 }
 
-/** Writes a reason at its position, with `null` before it for what is good. */
+/** Writes a reason at the position of its entry; entries before it that are good hold `null`. */
 function put(problems: FieldError[], position: number, problem: FieldError): void {
   while (problems.length < position) problems.push(null)
   problems[position] = problem

@@ -12,7 +12,7 @@ export interface Judged {
   /** When it was judged. */
   readonly at: number
   readonly reason: 'breaker' | 'failing'
-  /** One sentence for a person. */
+  /** A sentence for a person. */
   readonly detail: string
   /** Whether the judgement holds for the endpoint as it is stored now. */
   holds(endpoint: Endpoint): boolean | Promise<boolean>

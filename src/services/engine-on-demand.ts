@@ -75,7 +75,7 @@ const own = {
   close: true,
 } satisfies Partial<Calls<Storage>>
 
-/** What is there by now, or a promise of it. */
+/** A part that is loaded by now, or a promise of the part. */
 type Source<Part> = () => Part | Promise<Part>
 
 /** The storage that `load` makes, loaded when something is first asked of it: those who bring their own never load it. */
@@ -122,7 +122,9 @@ function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'>
   }
 }
 
-/** Functions that pass their calls on to those of the same name, at once if these are there. */
+/**
+ * Functions that pass their calls on to functions of the same name: at once if these are loaded, else once they are.
+ */
 function deferred<Part extends object, Name extends keyof Part>(
   names: Readonly<Record<Name, true>>,
   of: Source<Part>,

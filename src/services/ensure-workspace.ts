@@ -22,7 +22,7 @@ export async function ensureWorkspace(ctx: Context, input: EnsureWorkspaceInput)
   }
 }
 
-/** The default workspace is there before anybody writes it. */
+/** The default workspace can be read before anybody writes it. */
 async function stored(ctx: Context, id: string): Promise<Workspace | null> {
   if (id === defaultWorkspace) return await writableWorkspace(ctx, id)
   return (await ctx.storage.workspaces.get(id))?.row ?? null

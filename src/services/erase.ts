@@ -8,7 +8,7 @@ import type { EventUseCases } from './use-cases.ts'
 
 const maxEvents = 10_000
 const batchSize = 100
-/** A step ends early when the data of its events reach this: they are read, and not needed. */
+/** A step ends early when the data of the events reaches this many bytes: the data is read along, though not needed. */
 const maxStepBytes = 4 * 1024 * 1024
 
 export const eraseInput = object({
@@ -42,7 +42,7 @@ export function eraseService(ctx: Context): Pick<EventUseCases, 'delete' | 'eras
       }
       let erased = 0
       while (erased < limit) {
-        // What was erased is not found again, so each step begins at the first one, and so does a later call.
+        // Erased events are not found again, so each step begins at the first event, and so does a later call.
         const step = Math.min(batchSize, limit - erased)
         const { rows, followed } = await ctx.storage.events.list(workspaceId, { ...query, limit: step })
         const ids = rows.map(({ id }) => id)

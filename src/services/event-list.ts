@@ -5,7 +5,7 @@ import { listParameters } from '../schema/page.ts'
 import { type Asked, invalidParameters, listPage } from './listing.ts'
 import type { EventUseCases } from './use-cases.ts'
 
-/** A page of events ends early when its data reaches this. */
+/** A page of events ends early when its data reaches this many bytes. */
 const maxPageBytes = 16 * 1024 * 1024
 
 /** Lists events; `data` is text here. */
@@ -23,7 +23,7 @@ export function eventListService(ctx: Context): Pick<EventUseCases, 'list'> {
   }
 }
 
-/** Whether a page by its number ended early. The next page begins where this page should have ended. */
+/** Whether a numbered page ended early. The next page begins where this page would have ended with `limit` rows. */
 function isCut({ rows, total }: Page<StoredEvent>, { page, limit }: Asked): boolean {
   if (page === null || rows.length >= Math.min(limit, (total ?? 0) - (page - 1) * limit)) return false
   // Where the rows are smaller, some were removed while the page was read.

@@ -69,7 +69,10 @@ export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
   }
 }
 
-/** The tries of an event at these endpoints. However many attempts there are, few of an endpoint are held at once. */
+/**
+ * The tries of an event at these endpoints. However many attempts an endpoint has, few of them are held in memory at
+ * once.
+ */
 async function triesOf(
   ctx: Context,
   workspaceId: string,

@@ -16,7 +16,10 @@ interface Look {
   readonly periodMs: number
 }
 
-/** Disables the endpoints that had nothing but failures for `days`, and warns of endpoints that are half way there. */
+/**
+ * Disables the endpoints that had nothing but failures for `days`, and warns of endpoints that have failed for half of
+ * that time.
+ */
 export async function disableFailing(ctx: Context, look: Look): Promise<void> {
   for await (const workspaceId of allWorkspaces(ctx)) {
     const configuration = await ctx.storage.configuration(workspaceId)

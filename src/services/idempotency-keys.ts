@@ -2,12 +2,15 @@ import type { Context } from '../context.ts'
 import type { KeyedRequest } from '../contracts/storage/keyed-requests.ts'
 import { keysKeptMs, minuteMs } from '../core/periods.ts'
 
-/** A request that has no answer after this counts as lost with its process. */
+/** A request without an answer after this time counts as lost together with the process that did it. */
 const leaseMs = 5 * minuteMs
 
-/** What stands under a key. `mine`: this caller does the request; `note` is what this call or a call before stored with the key. */
+/**
+ * What the key means for this caller. `own`: this caller does the request; `note` is what this call or an earlier call
+ * stored with the key.
+ */
 export interface Standing {
-  readonly kind: 'mine' | 'answered' | 'in flight' | 'another request'
+  readonly kind: 'own' | 'answered' | 'in flight' | 'another request'
   readonly note: string
   /** Whether the note is that of a call before. */
   readonly isKnown: boolean
@@ -57,7 +60,7 @@ export function keyedRequestService({ storage, clock, newId }: Context): TakeKey
 }
 
 function kindOf(found: KeyedRequest, asked: KeyedRequest): Standing['kind'] {
-  if (found.token === asked.token) return 'mine'
+  if (found.token === asked.token) return 'own'
   if (found.hash !== asked.hash) return 'another request'
   return found.lease_until === null ? 'answered' : 'in flight'
 }

@@ -37,9 +37,9 @@ export interface Ingest {
     incoming: Incoming,
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[],
   ): Promise<Ingested>
-  /** Lets one event of a workspace pass. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
+  /** Admits an event of a workspace. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
   admit(workspace: Workspace): Promise<void>
-  /** The same for many, which are refused from the first one that may not pass. */
+  /** The same for many events. They are refused from the first event on that may not pass. */
   readonly admitted: Admit
   idle(): Promise<void>
   /** Rejects with `unavailable` what waits for the storage. */
@@ -142,7 +142,7 @@ async function refusalOfEvent(ctx: Context, workspaceId: string, id: string): Pr
   return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
 }
 
-/** Writes an entry, with the trace context that its attempts belong to. */
+/** Writes an entry with the trace context to which the event's attempts belong. */
 function followed(
   ctx: Context,
   entries: EntryWriter,

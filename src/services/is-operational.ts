@@ -1,6 +1,9 @@
 import type { Context } from '../context.ts'
 
-/** Whether operational events are published in this workspace. What happens to its own endpoints makes none. */
+/**
+ * Whether operational events are published in this workspace. No operational event is made about the endpoints of that
+ * workspace itself.
+ */
 export function isOperational(
   ctx: Context,
   { id, name }: { readonly id: string; readonly name: string | null },

@@ -6,7 +6,7 @@ import { idPattern } from '../schema/shared.ts'
 import { jobOf } from './job-of.ts'
 import type { EventUseCases } from './use-cases.ts'
 
-/** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of those before. */
+/** Sends an event to one endpoint once more: a MANUAL attempt, due at once, whatever came of the attempts before. */
 export function retryService(ctx: Context): Pick<EventUseCases, 'retry'> {
   return {
     async retry(workspaceId, id, endpointId) {

@@ -2,7 +2,10 @@ import type { Change, Collection } from '../contracts/storage/configuration.ts'
 import type { ListQuery } from '../contracts/storage/list.ts'
 import type { Storage } from '../contracts/storage.ts'
 
-/** The same storage, telling of each write of configuration once it is done, so that this process obeys it with its answer. */
+/**
+ * The same storage, which also calls `changed` after each write of configuration: so this process uses the new
+ * configuration by the time the write is answered.
+ */
 export function notifyingStorage(storage: Storage, changed: (change: Change) => void): Storage {
   const tell = async <T>(workspaceId: string, work: Promise<T>): Promise<T> => {
     try {

@@ -25,7 +25,8 @@ export function observers(log: Logger): Observers {
     emit(name, signal) {
       for (const listener of listeners.get(name) ?? []) {
         try {
-          // `on` put it there for this name. It may be async all the same; then its rejection is its failure.
+          // A listener that `on` registered for this name. It may be async all the same; then a rejection of its
+          // promise is its failure.
           const answer: unknown = (listener as SignalListener<typeof name>)(signal)
           if (answer instanceof Promise) answer.catch((cause: unknown) => contain(name, cause))
         } catch (cause) {
@@ -37,8 +38,8 @@ export function observers(log: Logger): Observers {
 }
 
 /**
- * The host's logger, safe to call: its own failures are nobody's, since a log line may not end a delivery, and of errors
- * it is shown no more than `bareError` keeps. Loggers that take details before the message get them so.
+ * The host's logger, safe to call. A failure of the logger is ignored, since a log line may not end a delivery. Of
+ * errors it gets no more than `bareError` leaves. Loggers that take details before the message get them in that order.
  */
 export function safeLogger(logger: Logger): Logger {
   const detailsFirst = takesDetailsFirst(logger)
@@ -51,7 +52,7 @@ export function safeLogger(logger: Logger): Logger {
         if (detailsFirst) (logger[level] as unknown as DetailsFirst).call(logger, shown, message)
         else logger[level](message, shown)
       } catch {
-        // There is nowhere left to tell it.
+        // A failing logger leaves no place to report the failure.
       }
     }
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }

@@ -22,7 +22,10 @@ import { statusService } from './status.ts'
 import { testDeliveryService } from './test-delivery.ts'
 import { workspaceService } from './workspaces.ts'
 
-/** The use cases that most processes never see, apart so that they are loaded when one of them is first asked for. */
+/**
+ * The use cases that most processes never call. They lie in a separate module that is loaded at the first call of any
+ * of them.
+ */
 export function lateServices(ctx: Context, ingest: Ingest, deliver: Deliver): LateServices {
   return {
     workspaces: workspaceService(ctx),

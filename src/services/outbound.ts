@@ -53,7 +53,7 @@ interface Means {
   readonly until: Cancellation
 }
 
-/** Runs plugins one after the other; stays synchronous as long as they do. */
+/** Runs plugins one after the other; stays synchronous as long as the plugins do. */
 export function runOutbound(
   plugins: readonly ReadyPlugin[],
   request: Outbound,

@@ -75,8 +75,8 @@ export function placeProblems(
 }
 
 /**
- * A config as it is stored: completed by the kind, where the existing row keeps what the kind made for it and the new
- * config leaves out; then checked by the kind's schema, which fills defaults, and by its `verify`.
+ * A config as it is stored. The kind completes the config; what the kind made for the existing row stays where the new
+ * config leaves it out. Then the kind's schema checks the config and fills defaults, and the kind's `verify` checks it.
  */
 export async function completeConfig(
   ctx: Context,
@@ -98,9 +98,9 @@ export async function completeConfig(
   const config = await checkStandard(kind.config, filled)
   if (!config.ok) return config
   const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
-  // A kind tells its reasons in the form of a body's.
+  // A kind gives reasons in the same form as the reasons for a body.
   if (refused) return { ok: false, fields: refused as FieldErrors }
-  return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // a config is an object by its schema
+  return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // the schema of every kind makes an object
 }
 
 type Config = Readonly<Record<string, unknown>>
@@ -110,7 +110,10 @@ export function staysSealed(given: Config, existing: Config): boolean {
   return holdsSealed(existing) && sameJson(given, existing)
 }
 
-/** The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. `given`: what its config says beside. */
+/**
+ * The plugin that `deliver.sign` gives a new endpoint, with a fresh secret. `given`: other fields of the plugin's
+ * config.
+ */
 export async function signature(ctx: Context, endpointId: string, given: Config = {}): Promise<Plugin> {
   const name = 'standard-webhooks'
   const kind = ctx.plugins.get(name)

@@ -48,7 +48,10 @@ function withPlugins(
   return inTime.then((request) => identified(sendable(request, base), event, attempt, compatible))
 }
 
-/** @throws an error that says why a request cannot be sent as plugins changed it. `before`: the request before its plugins. */
+/**
+ * @throws an error that says why a request cannot be sent as plugins changed it. `before`: the request before plugins
+ * changed it.
+ */
 function sendable(request: Outbound, before: Outbound): Outbound {
   const problem = requestProblem(request, before)
   if (problem !== null) throw new Error(problem)

@@ -10,7 +10,9 @@ export interface Histogram {
   readonly sum: number
 }
 
-/** What this process has seen since its start, beyond the counters of the status report. All names are of closed sets. */
+/**
+ * What this process has seen since it started, beyond the counters of the status report. All names are of closed sets.
+ */
 export interface ProcessMetrics {
   readonly events: number
   readonly exhausted: number
@@ -18,7 +20,7 @@ export interface ProcessMetrics {
   readonly attempts: ReadonlyMap<string, ReadonlyMap<string, number>>
   readonly disabled: ReadonlyMap<string, number>
   readonly overloaded: ReadonlyMap<string, number>
-  /** Seconds from sending a request to the end of its attempt. */
+  /** Seconds from sending a request to the end of the attempt. */
   readonly durations: Histogram
 }
 
@@ -41,7 +43,7 @@ export function processMetrics(on: Observers['on']): ProcessMetrics {
     if (attempted_at === null) return
     const seconds = (response?.latency ?? updated_at - attempted_at) / 1000
     const bucket = bounds.findIndex((bound) => seconds <= bound)
-    durations.counts[bucket === -1 ? bounds.length : bucket]!++ // one count for each bound, and one more
+    durations.counts[bucket === -1 ? bounds.length : bucket]!++ // one count for each bound, and one for longer times
     durations.sum += seconds
   })
   return seen

@@ -6,7 +6,10 @@ import type { Outcome } from '../core/settle.ts'
 import { canonicalHeaders, type Compatible } from '../core/webhookx.ts'
 import type { StoredEvent } from '../schema/event.ts'
 
-/** Makes the record of a request and its answer: texts cut at `captureBytes`, the values of secret headers left out. */
+/**
+ * Makes the record of a request and the answer to it: texts cut at `captureBytes`, the values of secret headers left
+ * out.
+ */
 export class OutcomeRecorder {
   readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
   readonly #captureBytes: number

@@ -47,7 +47,7 @@ export async function recoverMissing(
       const attempts = wanted.map(({ id }) => replayed(id, endpoint.id, now, ctx.newId))
       created += await add(attempts, { first: true })
     }
-    const isCut = wanted.length < all.length // the next call goes on behind the last one that was taken
+    const isCut = wanted.length < all.length // the next call goes on behind the last event that was taken
     if (next === null && !isCut) return { matched, created, next: null }
     after = isCut ? wanted.at(-1)!.id : next
   }

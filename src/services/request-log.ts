@@ -15,11 +15,11 @@ export function requestLog(took: (tenant: SourceTenant, request: SourceRequest) 
       const { sourceId } = tenant
       const requests = bySource.get(sourceId) ?? []
       bySource.delete(sourceId)
-      bySource.set(sourceId, requests) // now it is the last one
+      bySource.set(sourceId, requests) // now the source used last
       if (requests.push(request) > maxRequests) requests.shift()
       if (bySource.size <= maxSources) return
       const [oldest] = bySource.keys()
-      bySource.delete(oldest!) // there are more than one
+      bySource.delete(oldest!) // the map has more than one source
     },
     of: (sourceId) => (bySource.get(sourceId) ?? []).toReversed(),
   }

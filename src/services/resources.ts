@@ -21,7 +21,7 @@ interface Resource {
 /** What an input says of a row: all but what Posthorn alone writes. */
 export type Fields<Row extends Resource> = Omit<Row, keyof Resource | keyof Disabling>
 
-/** A row as its input describes it; `id` is null where the client chose none. */
+/** A row as the input describes it; `id` is null where the client chose none. */
 export interface Described<Row extends Resource> {
   readonly id: string | null
   readonly fields: Fields<Row>

@@ -81,7 +81,7 @@ async function isListening(part: EnginePart): Promise<boolean | undefined> {
   }
 }
 
-/** What the parts behind this instance tell at the moment; null where one fails or does not answer in time. */
+/** What the parts behind this instance report now; null where a part fails or does not answer in time. */
 export async function figures(ctx: Context) {
   const now = ctx.clock.now()
   const known = async <Answer>(ask: () => Promise<Answer>) =>

@@ -29,9 +29,9 @@ export const testInput = object({
 const graceMs = 10_000
 
 /**
- * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed test is not retried. As many are
- * under way at once as there are slots, shared by workspace and then by endpoint; beyond its share a call throws `overloaded`.
- * So does a call that found no connection: a worker then makes the delivery.
+ * Makes one sample delivery at once, beside the queue, and answers its attempt. A failed test is not retried. As many
+ * test deliveries are under way at once as the worker has slots, shared by workspace and then by endpoint; a call
+ * beyond that share throws `overloaded`. So does a call that found no connection: a worker then makes the delivery.
  */
 export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliver): Pick<EndpointUseCases, 'test'> {
   const shares = tenantShares(ctx.settings.deliver.concurrency)

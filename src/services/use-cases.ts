@@ -24,8 +24,8 @@ import type { SecretsService } from '../surface/secrets.ts'
 import type { SourceService } from '../surface/sources.ts'
 import type { WorkspaceService } from '../surface/workspaces.ts'
 
-// The use cases behind the functions of surface/. Where a function shows its answer in another form than the use case
-// has, the use case is declared here; every other one is the function itself.
+// The use cases behind the functions of surface/. Where a function answers in another form than the use case, the use
+// case is declared here; in all other cases the use case is the function of the surface.
 
 /** A row, and whether the call made it: false where the row existed already. */
 export interface Created<Row> {
@@ -33,14 +33,14 @@ export interface Created<Row> {
   readonly created: boolean
 }
 
-/** What became of one event of many: the row, or why the event was refused. */
+/** What became of an event of a list: the row, or why the event was refused. */
 export type StoredAnswer = Created<StoredEvent> | { readonly error: PosthornError }
 
 interface Listing<Row, Query extends ListInput> {
   list(workspace: string, query?: Query): Promise<PageOf<Row>>
 }
 
-/** The functions of a noun, with one `list` that answers either page; `each` is made of it. */
+/** The functions of a noun, with one `list` that answers either kind of page; `each` is made of `list`. */
 type Behind<Service, Row, Query extends ListInput> = Omit<Service, 'list' | 'each'> & Listing<Row, Query>
 
 export type ResourceUseCases<Row, Input, Query extends ListInput> = Behind<

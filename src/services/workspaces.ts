@@ -25,7 +25,7 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
     return found
   }
 
-  /** A page of the list. Until the default workspace is written there is no other. */
+  /** A page of the list. Until the default workspace is written, no other exists. */
   async function pageOf(asked: Asked): Promise<Page<Workspace>> {
     const page = await workspaces.list(asked)
     if (page.rows.length > 0 || (await workspaces.get(defaultWorkspace)) !== null) return page

@@ -16,7 +16,10 @@ export interface Operational {
   minute(): Promise<void>
 }
 
-/** What publishes is loaded when there is something to publish. `on`: the signals of this process. */
+/**
+ * The code that publishes operational events is loaded when an event is to be published. `on`: the signals of this
+ * process.
+ */
 export function operationalOnDemand(ctx: Context, ingest: Ingest, later: Background, on: Observers['on']): Operational {
   const events = lazy(async () => {
     const { OperationalEvents } = await import('./operational-events.ts')
@@ -27,7 +30,7 @@ export function operationalOnDemand(ctx: Context, ingest: Ingest, later: Backgro
   let isAsked = false
 
   function look(): void {
-    // One look that has not begun sees all causes that were stored before.
+    // A look that has not begun yet will see all causes stored until now.
     if (isAsked) return
     isAsked = true
     run(async () => {

@@ -20,9 +20,9 @@ const growingMs = 5 * minuteMs
 type Links = Readonly<Record<string, string>>
 
 /**
- * Publishes operational events in the workspace of the option `operations`. What happened was stored as a cause in the step
- * that made it happen, and is removed once its event is stored; `unique_id` makes a second publish a no-op. So each event
- * is published, and once, whichever process dies.
+ * Publishes operational events in the workspace of the option `operations`. What happened was stored as a cause in the
+ * step that made it happen, and is removed once its event is stored; `unique_id` makes a second publish a no-op. So
+ * each event is published exactly once, whichever process dies.
  */
 export class OperationalEvents {
   readonly #ctx: Context
@@ -53,7 +53,7 @@ export class OperationalEvents {
     })
   }
 
-  /** Publishes all there is to publish. A call during a look waits for one that begins after it. */
+  /** Publishes everything that waits. A call during a look waits for a look that begins after the call. */
   async look(): Promise<void> {
     if (this.#looking !== null) {
       this.#again = true
@@ -89,7 +89,7 @@ export class OperationalEvents {
 
   async #exhausted({ workspace_id, endpoint_id, attempt_id, at }: Cause): Promise<boolean> {
     const attempt = attempt_id === null ? null : await this.#ctx.storage.attempts.get(workspace_id, attempt_id)
-    if (attempt === null || attempt_id === null) return true // removed meanwhile, with its event or its workspace
+    if (attempt === null || attempt_id === null) return true // removed meanwhile, with the event or the workspace
     const event = await this.#ctx.storage.events.get(workspace_id, attempt.event_id)
     await this.publish('delivery.exhausted', `exhausted:${attempt_id}`, {
       workspace_id,
@@ -190,7 +190,7 @@ export class OperationalEvents {
 
   async #workspace(): Promise<string> {
     const { operations } = this.#ctx.settings
-    const name = operations!.workspace // there is one of these where the option is set
+    const name = operations!.workspace // made only where the option is set
     try {
       return (await resolveWorkspace(this.#ctx, name)).id
     } catch (cause) {

@@ -4,7 +4,10 @@ import type { Workspace } from '../../schema/workspace.ts'
 
 const pageSize = 100
 
-/** All workspaces, a page at a time. One that is made meanwhile comes too, since ids grow; a host's own id may not. */
+/**
+ * All workspaces, a page at a time. A workspace that is made meanwhile comes too, since ids grow; a workspace whose id
+ * the host chose may be missed.
+ */
 export async function* workspaceRows(ctx: Context): AsyncGenerator<Workspace> {
   let after: string | null = null
   for (;;) {

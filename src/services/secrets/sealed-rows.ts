@@ -17,7 +17,7 @@ interface Row {
   readonly id: string
 }
 
-/** A secret as it can be read, beside its stored form. */
+/** A secret in clear text, beside its stored form. */
 export interface KnownText extends SecretPlace {
   readonly stored: string
 }
@@ -65,7 +65,7 @@ export class SealedRows {
     return configSecrets(row['config'], kind?.secrets ?? [])
   }
 
-  /** A row with its secrets in clear, for use. @throws UnopenedError */
+  /** A row with its secrets in clear text, for use. @throws UnopenedError */
   async opened<R extends Row>(workspaceId: string, noun: Noun, row: R): Promise<R> {
     const sealed = this.placesOf(noun, row).filter(({ text }) => isSealed(text))
     if (sealed.length === 0) return row
@@ -207,7 +207,7 @@ export function shown(text: string): string {
   return isSealed(text) ? maskOfSealed(text) : maskOf(text)
 }
 
-/** The texts that stand at these places in another row; places where there is no text are left out. */
+/** The texts at these places in another row; places without a text are left out. */
 function textsAt<Place extends SecretPlace>(row: unknown, places: readonly Place[]): Place[] {
   return places.flatMap((place) => {
     const text = place.path.reduce<unknown>(

@@ -6,7 +6,7 @@ import { oneOf } from '../../schema/fields.ts'
 import { type ShownAs, shownAs } from '../../schema/secrets.ts'
 
 /**
- * A configuration with its secrets as a dump shows them. @throws PosthornError `validation` for a form that there is not;
+ * A configuration with its secrets as a dump shows them. @throws PosthornError `validation` for an unknown form;
  * `unavailable` when a secret cannot be opened
  */
 export async function shownConfiguration(

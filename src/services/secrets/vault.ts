@@ -47,7 +47,7 @@ interface Needs {
 
 export function vault(needs: Needs, options: SecretsOptions): Vault {
   const wrappers = wrappersOf(needs, options)
-  const [keyId] = [...wrappers.keys()] as [string] // the options were checked: there is one
+  const [keyId] = [...wrappers.keys()] as [string] // at least one key, by the check of the options
   /** Open data keys by workspace and wrapped form. */
   const opened = sharedAnswers<Cipher>()
   /** The data keys that seal, by workspace. */
@@ -61,7 +61,10 @@ export function vault(needs: Needs, options: SecretsOptions): Vault {
     )
   }
 
-  /** The data key of one of these values. @throws UnopenedError when the key that seals is the key of none of them */
+  /**
+   * The data key of one of these values; null when the key that seals now has wrapped no data key of them. @throws
+   * UnopenedError when it has wrapped some, and none of these opens
+   */
   async function knownDataKey(workspaceId: string, texts: readonly string[]): Promise<DataKey | null> {
     let failure: unknown = null
     for (const text of texts) {
@@ -81,7 +84,7 @@ export function vault(needs: Needs, options: SecretsOptions): Vault {
 
   async function newDataKey(workspaceId: string): Promise<DataKey> {
     const bytes = needs.platform.randomBytes(32)
-    const wrapped = await wrappers.get(keyId)!.wrap(bytes, workspaceId) // there is one
+    const wrapped = await wrappers.get(keyId)!.wrap(bytes, workspaceId) // the key that seals exists
     const cipher = await opened(dataKeyName(workspaceId, keyId, wrapped), () => needs.platform.cipher(bytes))
     return { keyId, wrapped, cipher }
   }
