@@ -118,7 +118,7 @@ function isAboutThePath({ code }: PosthornError): boolean {
   return code === 'unknown_workspace' || code === 'not_found' || code === 'validation'
 }
 
-/** Finds the route of a method and a path; null when there is none. */
+/** Finds the route of a method and a path; null when no route fits. */
 function matcher(): (method: string, path: string) => Promise<Match | null> {
   const router = Router()
   for (const route of routes) {

@@ -39,7 +39,7 @@ function eventJson(event: unknown): string {
   return `${head.slice(0, -1)},"data":${data},${JSON.stringify(rest).slice(1)}`
 }
 
-/** Why an entry of many was refused, as its response alone would tell. */
+/** Why an entry of many was refused, as the response to a request with this entry alone would say it. */
 export type EntryRefusal = ReturnType<typeof refusalOf>
 
 /** The answer to an entry of many. */

@@ -18,13 +18,13 @@ export function isForeign({ headers, url }: Request, { allowedOrigins, allowedHo
   return ![host, ...(publicUrl === undefined ? [] : [new URL(publicUrl).host])].some((own) => isOf(origin, own))
 }
 
-/** Whether an allowed host is this host: a name without a port stands for all its ports. */
+/** Whether an allowed host is this host: a name without a port stands for all ports of that host. */
 function isHost(host: string, allowed: string): boolean {
   const name = host.toLowerCase()
   return name === allowed.toLowerCase() || name.replace(/:\d+$/, '') === allowed.toLowerCase()
 }
 
-/** Whether an origin has this host and port. Its scheme is not looked at, since TLS often ends before us. */
+/** Whether an origin has this host and port. The scheme is ignored, since TLS often ends before us. */
 function isOf(origin: string, host: string): boolean {
   try {
     const { protocol, host: own } = new URL(origin)

@@ -9,7 +9,10 @@ import { json } from './respond.ts'
 /** Not every instance reads YAML. */
 const yaml = lazy(() => import('./yaml.ts'))
 
-/** The value of a config document: JSON where its type says so or it is JSON, else one document of YAML 1.2. */
+/**
+ * The value of a config document: JSON where the content type says so or the text is JSON, else one document of YAML
+ * 1.2.
+ */
 export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
   if (contentType?.trimStart().toLowerCase().startsWith('application/json')) return parseJson(text)
   try {
@@ -31,7 +34,7 @@ export async function documentAnswer(
   return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }
 
-/** A config document as YAML. @throws PosthornError `validation` when a sync would not read it for its size. */
+/** A config document as YAML. @throws PosthornError `validation` when the document is larger than a sync reads. */
 async function writeYaml(document: ConfigDocument): Promise<string> {
   const { yamlOf } = await yaml()
   const text = yamlOf(document)

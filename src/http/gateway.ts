@@ -25,7 +25,7 @@ export function gatewayHandler(ctx: Context, routes: RouteTable, ingest: Ingest)
   return { fetch: (request) => gateway.fetch(request) }
 }
 
-/** What is kept of a request for those who look at the last ones. */
+/** What is recorded of a request for `sources.requests`, which shows the last requests. */
 interface Seen {
   body: string | null
 }
@@ -116,7 +116,10 @@ class Gateway {
     })
   }
 
-  /** Runs the plugins and stores what is left; again from the plugins on when the configuration moved meanwhile, since other plugins may be there now. */
+  /**
+   * Runs the plugins and stores what they leave. When the configuration changed meanwhile, it runs the plugins again,
+   * since they may be others now.
+   */
   async #publish(request: Inbound, first: Found, signal: AbortSignal): Promise<Response> {
     const ctx = this.#ctx
     let found = first

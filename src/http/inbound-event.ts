@@ -6,7 +6,10 @@ import { parse } from '../schema/parse.ts'
 import type { Incoming } from '../services/ingest.ts'
 import type { Found } from './source-lookup.ts'
 
-/** The event that a body describes; `data` as its very text. @throws PosthornError `validation` that tells what is wrong. */
+/**
+ * The event that a body describes; `data` is the very text that came. @throws PosthornError `validation` that tells
+ * what is wrong.
+ */
 export function eventOf(body: Uint8Array): Incoming {
   let text: string
   try {
@@ -15,12 +18,12 @@ export function eventOf(body: Uint8Array): Incoming {
     throw new PosthornError('validation', 'the body is not UTF-8', { cause })
   }
   const { event_type, unique_id } = parse(gatewayInput, parseJson(text))
-  return { id: null, event_type, data: sliceProperty(text, 'data')!, unique_id } // the schema saw that it is there
+  return { id: null, event_type, data: sliceProperty(text, 'data')!, unique_id } // the schema saw that `data` exists
 }
 
 /**
- * Puts an event of an async source into the inbox, and answers the id that the event will have. Null for an event with a
- * `unique_id`: its id is known only when it is stored, for it may have been seen before.
+ * Puts an event of an async source into the inbox, and answers the id that the event will have. Null for an event with
+ * a `unique_id`: the id is known only once the event is stored, since an event with that `unique_id` may exist already.
  */
 export async function putAside(ctx: Context, incoming: Incoming, { configuration }: Found): Promise<string | null> {
   const id = ctx.newId()

@@ -54,7 +54,7 @@ export async function runInboundPlugins(
   return { kind: 'request', request: current }
 }
 
-/** One line in the log, without a stack: the code may be a tenant's, and fail on every request. */
+/** A single line in the log, without a stack: the code may be a tenant's, and fail on every request. */
 function pluginFailed(ctx: Context, { id, name }: Plugin, cause: unknown): Response {
   if (cause instanceof PosthornError && cause.code !== 'internal') return errorResponse(ctx, cause)
   const message = oneLine(String(cause instanceof Error ? cause.message : cause))

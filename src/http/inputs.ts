@@ -41,7 +41,7 @@ export async function readInput(schema: string, request: Request, maxBytes: numb
   return read === undefined ? (await readJson(request, maxBytes)).value : await read(request, maxBytes)
 }
 
-/** A body whose `data` is its very text, which JSON values would not keep. */
+/** A body whose `data` is the very text that came: parsed and written again, it could differ. */
 function withDataText(text: string, value: unknown, isData: (data: unknown) => boolean): unknown {
   const data = isPlainObject(value) && isData(value['data']) ? sliceProperty(text, 'data') : null
   return data === null ? value : { ...(value as object), data: new JsonText(data) }

@@ -7,9 +7,9 @@ import { Gathered } from './read.ts'
 export interface Intake {
   readonly maxBytes: number
   readonly clock: Clock
-  /** For the first byte, and from there for all others. */
+  /** The time for the first byte, and then the same time for all later bytes. */
   readonly timeoutMs: number
-  /** Takes room for bytes that came. False: there is none, and the body is not read on. */
+  /** Takes room for bytes that came. False: no room is left, and the rest of the body is not read. */
   take(bytes: number): boolean
 }
 

@@ -27,7 +27,10 @@ export interface KeyedWork {
   perform(args: readonly unknown[]): Promise<unknown>
 }
 
-/** What is kept from the first call on: the ids that its rows get, so that a call after a lost call finds them. */
+/**
+ * What is stored from the first call on: the ids of the rows that the call creates, so that a call after a lost call
+ * finds these rows.
+ */
 interface Plan {
   readonly ids: readonly string[]
   readonly begunAt: number
@@ -35,7 +38,10 @@ interface Plan {
 
 type EntryNote = readonly [id: string, created: boolean] | EntryRefusal
 
-/** What is kept of an answer: ids of rows, which a repeat reads, or the answer itself where it is a report. Never a secret. */
+/**
+ * What is stored of an answer: ids of rows, which a repeat reads, or the answer itself where it is a report. Never a
+ * secret.
+ */
 type Kept =
   | { readonly status: number; readonly row: string }
   | { readonly entries: readonly EntryNote[] }
@@ -44,9 +50,10 @@ type Kept =
 const repeatedHeaders = { 'idempotent-replayed': 'true' }
 
 /**
- * Does a request once, however often it comes with its key (24 hours). A repeat gets the row as it reads now, secrets masked
- * where reads mask them. A call whose process died, or whose outcome is not known, is done again by the next one, with the
- * same ids for its rows; rows that exist already are not created twice.
+ * Does a request once, however often it comes with its key (24 hours). A repeat gets the row as it reads now, secrets
+ * masked where reads mask them. When the process of a call died, or the outcome of a call is not known, the next call
+ * does the request again, with the same ids for the rows that it creates; rows that exist already are not created
+ * twice.
  */
 export async function once(work: KeyedWork): Promise<Response> {
   const { call, operation, place, key } = work
@@ -117,7 +124,7 @@ async function answerTo(
   return rows.map((row) => (row === null ? answers[next++]! : { row, created: true }))
 }
 
-/** The row that was created for the request; null when there is none. */
+/** The row that was created for the request; null when it does not exist. */
 async function rowOf(call: Call, operation: Operation, id: string, begunAt: number): Promise<object | null> {
   try {
     const row = (await reread(call, operation, id)) as { readonly created_at: number }
@@ -146,7 +153,7 @@ function idsFor({ answers, input }: Operation, given: unknown, newId: () => stri
   return answers[201] !== undefined ? [idOf(given)] : []
 }
 
-/** An input with the id that its row is to get. An input that has an id keeps it. */
+/** An input with the id that the new row is to get. An id that the input has already stays. */
 function identified(input: unknown, id: string): unknown {
   return isPlainObject(input) && (input['id'] ?? null) === null ? { ...input, id } : input
 }

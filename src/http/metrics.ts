@@ -10,8 +10,9 @@ type Labels = Readonly<Record<string, string>>
 type Sample = readonly [labels: Labels, value: number]
 
 /**
- * The metrics of this process in Prometheus' text format. Labels are of closed sets: no name, id or address is one. What
- * an engine does not tell is left out, so that a scrape tells what is known when an engine is down.
+ * The metrics of this process in Prometheus' text format. Values of labels come from closed sets: no name, id or
+ * address is a label. Figures that an engine does not answer are left out, so that a scrape during an outage of an
+ * engine still gets all others.
  */
 export async function metricsText(ctx: Context, seen: ProcessMetrics): Promise<string> {
   const { counters } = ctx

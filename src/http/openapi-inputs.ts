@@ -8,7 +8,7 @@ export type Texts = Readonly<Record<string, string>>
 
 /** What JSON Schema can say of what a valibot schema checks, as the library tells it. */
 function told(schema: GenericSchema): Json {
-  // Rules that JSON Schema cannot tell are left out; what is said of the last step of a pipe holds for its input.
+  // Rules that JSON Schema cannot tell are left out; what the last step of a pipe says holds for the pipe's input.
   const options = { target: 'draft-2020-12', typeMode: 'output', errorMode: 'ignore' } as const
   const { $schema: _, ...described } = toJsonSchema(schema, options)
   return described
@@ -42,7 +42,10 @@ export function patchSchema({ required: _, ...input }: Json): Json {
   }
 }
 
-/** A row as it is answered: what its input may hold, every property there, null only where null is its default. */
+/**
+ * A row as it is answered: the properties of the input, all of them present, null only where null is the default of the
+ * property.
+ */
 export function rowSchema(schema: GenericSchema, texts: Texts = {}): Json {
   return withoutBounds(plain(row(told(schema)), texts))
 }
@@ -100,12 +103,12 @@ function plain(schema: Json, texts: Texts, path = ''): Json {
 
 function withDefaultTold(schema: Json, value: unknown): Json {
   const nothing = typeof value === 'object' && Object.keys(value as object).length === 0 && !Array.isArray(value)
-  if (nothing) return schema // the defaults stand at its properties
+  if (nothing) return schema // the schemas of the properties name the defaults
   const { description = '', ...rest } = schema as { readonly description?: string }
   return { ...rest, description: `${description} Default \`${JSON.stringify(value)}\`.`.trimStart() }
 }
 
-/** What is required of an endpoint, though it is read as an empty object where it is missing: its request. */
+/** Marks `request` of an endpoint as required, though a missing `request` is read as an empty object. */
 function withRequest(schema: Json): Json {
   if (Array.isArray(schema)) return schema.map(withRequest) as unknown as Json
   if (typeof schema !== 'object' || schema === null) return schema

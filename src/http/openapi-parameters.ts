@@ -42,7 +42,7 @@ const boundTexts = { gt: 'after', gte: 'at or after', lt: 'before', lte: 'at or 
 /** The parameters of a list as OpenAPI tells them. A filter of time is five plain parameters, which all may be given. */
 export function listQuery(parameters: Parameters): Json[] {
   return Object.entries(parameters).flatMap(([key, { kind, schema, deprecated }]) => {
-    const name = key as ParameterName // those of lists are all there are
+    const name = key as ParameterName // only lists have parameters
     const text = parameterTexts[name]
     if (kind === 'time') {
       const moment = { type: 'integer', format: 'int64' }

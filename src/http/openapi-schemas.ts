@@ -68,7 +68,7 @@ function resource(name: string, schema: GenericSchema, described: Texts, example
   }
 }
 
-/** `missed_since` stands in one answer alone. */
+/** Only one answer has `missed_since`: the answer to an update that enables the endpoint. */
 function endpoints(): Properties {
   const { Endpoint: row = {}, ...inputs } = resource('Endpoint', endpointInput, texts.endpointTexts, endpoint)
   const required = (row['required'] as readonly string[]).filter((name) => name !== 'missed_since')
@@ -84,7 +84,7 @@ function event(): Json {
   }
 }
 
-/** The document of a sync and of a dump. Its owner's own keys begin with `x-`. */
+/** The document of a sync and of a dump. Keys that begin with `x-` are free for the document's owner. */
 function config(): Json {
   const { additionalProperties: _, ...document } = inputSchema(configDocument, texts.configTexts)
   const names = Object.keys(document['properties'] as Properties)

@@ -1,12 +1,12 @@
-/** The cursors of the pages beside a page; null where there is none. */
+/** The cursors of the next page and of the page before; null where no such page exists. */
 interface Cursors {
   readonly next: string | null
   readonly prev: string | null
 }
 
 /**
- * The addresses of the pages beside a page: the path and all parameters of its own, with `after` the next cursor or
- * `before` the previous one in place of both cursors. Keys are sorted and form-encoded.
+ * The addresses of the pages beside a page: the path and all parameters of this page, but in place of its cursors
+ * `after` with the next cursor, or `before` with the previous cursor. Keys are sorted and form-encoded.
  *
  * @example pageLinks('/endpoints', new URLSearchParams('limit=2'), { next: 'b', prev: null }).next // '/endpoints?after=b&limit=2'
  */

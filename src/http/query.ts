@@ -9,7 +9,7 @@ import {
 } from '../schema/page.ts'
 import { invalidParameters } from '../services/listing.ts'
 
-/** A value as it stands in a query string, with the name it has there. */
+/** A value as it stands in a query string, with the name that it has in the query string. */
 type Read = { readonly value: unknown } | { readonly reasons: readonly string[] }
 
 const flags: Readonly<Record<string, boolean>> = { true: true, false: false, 1: true, 0: false }
@@ -58,7 +58,7 @@ function readParameter(search: URLSearchParams, name: string, { kind }: Paramete
   ])
 }
 
-/** A list never answers as if a filter had not been there. */
+/** An unknown bound is an error: a list never answers as if a given filter were missing. */
 function unknownBounds(search: URLSearchParams, name: string): [string, Read][] {
   const known = new Set<string>(bounds.map((bound) => `${name}[${bound}]`))
   return [...new Set(search.keys())]
@@ -66,7 +66,7 @@ function unknownBounds(search: URLSearchParams, name: string): [string, Read][] 
     .map((key) => [key, { reasons: [`${key}: unknown bound`] }])
 }
 
-/** Several values as one object; null when none is there. */
+/** Several values as one object; null when none is given. */
 function gathered(parts: readonly (readonly [key: string, read: Read | null])[]): Read | null {
   const there = parts.filter((part): part is readonly [string, Read] => part[1] !== null)
   if (there.length === 0) return null
@@ -75,7 +75,10 @@ function gathered(parts: readonly (readonly [key: string, read: Read | null])[])
   return { value: Object.fromEntries(there.map(([key, read]) => [key, 'value' in read ? read.value : undefined])) }
 }
 
-/** A moment that rows can have. Others find nothing, and are mostly times in microseconds or nanoseconds: that is told. */
+/**
+ * A moment that rows can have. Any other moment would find nothing and is mostly a time in microseconds or nanoseconds,
+ * so it is refused with a reason.
+ */
 function readExactMoment(search: URLSearchParams, name: string): Read | null {
   const read = readOne(search, name, 'integer')
   if (read === null || 'reasons' in read || Math.abs(Number(read.value)) <= Number.MAX_SAFE_INTEGER) return read
@@ -83,7 +86,7 @@ function readExactMoment(search: URLSearchParams, name: string): Read | null {
   return { reasons: [`${name}: value ${search.get(name)}: times are unix milliseconds from -${max} to ${max}`] }
 }
 
-/** A bound of any size. Beyond all moments there are, it compares as the last one does. */
+/** A bound of any size. A bound beyond all moments that rows can have compares as the last of these moments. */
 function readMoment(search: URLSearchParams, name: string): Read | null {
   const read = readOne(search, name, 'integer')
   if (read === null || 'reasons' in read) return read

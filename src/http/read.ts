@@ -13,7 +13,7 @@ async function readBody(request: Request, maxBytes: number): Promise<Uint8Array 
     })
     if (done) break
     if (body.length + value.length > maxBytes) {
-      void reader.cancel().catch(() => {}) // the rest is of no interest, nor is how its sender takes it
+      void reader.cancel().catch(() => {}) // nobody needs the rest, or the sender's failure
       return 'too large'
     }
     body.add(value)
@@ -62,7 +62,7 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
-/** The parsed body and its very text. Where a body is optional, an empty body counts as `{}`. */
+/** The parsed body and the very text of it. Where a body is optional, an empty body counts as `{}`. */
 export async function readJson(
   request: Request,
   maxBytes: number,

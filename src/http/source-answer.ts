@@ -25,7 +25,10 @@ const inertHeaders = {
   'content-security-policy': "sandbox; default-src 'none'",
 }
 
-/** What tenants let a source answer comes from the host's origin: nothing in it may run there when a browser shows it. */
+/**
+ * An answer that tenants made for a source comes from the host's origin: when a browser shows the answer, nothing in it
+ * may run in that origin.
+ */
 export function inert(response: Response): Response {
   try {
     for (const [name, value] of Object.entries(inertHeaders)) response.headers.set(name, value)

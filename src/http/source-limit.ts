@@ -16,7 +16,7 @@ export async function askSourceLimit(ctx: Context, source: Source): Promise<Gran
   }
 }
 
-/** What a limited source says of its limit with each answer. */
+/** The headers in which each answer of a limited source states the limit. */
 export function limitHeaders({ rate_limit }: Source, grant: Grant): Record<string, string> {
   return {
     'x-ratelimit-limit': String(rate_limit!.quota), // only limited sources come here

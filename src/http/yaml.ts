@@ -35,7 +35,7 @@ export function yamlToJson(text: string): string {
         }
       },
     })
-    // Its count begins with the anchor, and it counts what aliases come to through one another.
+    // The library counts the anchor too, and counts aliases inside aliased values again for each alias.
     return JSON.stringify(document.toJS({ maxAliasCount: maxAliases + 1 }) ?? null)
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : 'unreadable'
@@ -45,7 +45,7 @@ export function yamlToJson(text: string): string {
 
 /**
  * A value as one document of YAML that `yamlToJson` reads: keys sorted, block literals for texts of several lines, one
- * newline at the end. Null when that document would be larger than those that are read.
+ * newline at the end. Null when the document would be larger than a document that we read.
  */
 export function yamlOf(value: unknown): string | null {
   // YAML needs no less than half of the characters of JSON.
@@ -83,7 +83,7 @@ function composed(text: string): Document.Parsed {
     version: '1.2',
     strict: true,
     logLevel: 'error',
-    // Its own check compares every key with every other.
+    // The library's check compares every key with every other; ours below uses a set.
     uniqueKeys: false,
   })
   // The composer gathers errors, and has no option to stop at the first error.
@@ -114,8 +114,8 @@ const documentFollows = '\u0002'
 
 /**
  * Refuses a document on which the parser would spend long: its time grows with tokens and lines, and with the square of
- * open collections and of anchors, tags and directives. Flow collections nest, and block collections that open on one
- * line; indentation alone cannot nest deep in so few characters.
+ * open collections and of anchors, tags and directives. Flow collections nest, and so do block collections that open on
+ * the same line; indentation alone cannot nest deep in so few characters.
  */
 function guard(tokens: Iterable<string>): void {
   let count = 0

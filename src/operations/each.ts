@@ -14,7 +14,7 @@ export function withEach(functions: Without<ServiceFunctions>): ServiceFunctions
   for (const [name, { list, http }] of Object.entries(operations)) {
     if (!list) continue
     const noun = name.slice(0, name.indexOf('.'))
-    const { list: read } = nouns[noun] as { readonly list: Call } // by its name
+    const { list: read } = nouns[noun] as { readonly list: Call } // every noun has its list
     const inWorkspace = http.includes('{P}')
     const each = (...args: unknown[]) => {
       const place = inWorkspace ? [args[0]] : []
@@ -22,7 +22,7 @@ export function withEach(functions: Without<ServiceFunctions>): ServiceFunctions
     }
     nouns[noun] = { ...nouns[noun], each }
   }
-  return nouns as object as ServiceFunctions // each list got its `each`
+  return nouns as object as ServiceFunctions // each list has got its `each`
 }
 
 async function* rowsOf(read: (query: object) => Promise<Page>, query: object): AsyncGenerator {

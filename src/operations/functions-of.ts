@@ -1,7 +1,9 @@
 import type { Operation, OperationFunctions, OperationName } from './operation.ts'
 import { operations } from './table.ts'
 
-/** Function of an operation: its arguments are workspace, id, input, query, as far as the operation has them. */
+/**
+ * Function of an operation. The arguments are workspace, id, input, query: those that the operation has, in this order.
+ */
 export type Call = (...args: unknown[]) => Promise<unknown>
 
 /** A function for each operation, by noun and verb. */

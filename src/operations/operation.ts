@@ -28,7 +28,7 @@ export interface Operation {
    * clear.
    */
   readonly changes?: boolean | 'in clear'
-  /** Whether a host may offer the operation to its own customer, who owns the workspace. */
+  /** Whether a host may offer the operation to the customer who owns the workspace. */
   readonly tenant?: true
 }
 

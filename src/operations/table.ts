@@ -152,7 +152,10 @@ const table = {
   },
 } as const satisfies Record<OperationName, Operation>
 
-/** The names of all operations. An operation that an error of the compiler names here does not fit its function in surface/. */
+/**
+ * The names of all operations. An operation that an error of the compiler names here does not fit the function of that
+ * name in surface/.
+ */
 type Fitting<Misfit extends never> = Exclude<OperationName, Misfit>
 
 export const operations: Readonly<Record<Fitting<Misfits<typeof table>>, Operation>> = table

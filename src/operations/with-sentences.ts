@@ -35,7 +35,7 @@ async function entriesTold(
   const { sentence, idsOf } = await sentences()
   return answers.map((answer, i) => {
     if (answer.error === undefined) return answer
-    const args = [workspace, (inputs as readonly unknown[])[i]] // as many as there are answers
+    const args = [workspace, (inputs as readonly unknown[])[i]] // as many inputs as answers
     const name = 'events.create'
     return { error: answer.error.retold(sentence(name, args, answer.error), idsOf(name, args)) }
   })
@@ -47,7 +47,7 @@ function told(operation: string, call: Call): Call {
     const { sentence, idsOf } = await sentences()
     throw cause.retold(sentence(operation, args, cause), idsOf(operation, args))
   }
-  // No async function: its frame would cost more than the rest of this one.
+  // No async function: the frame of an async function would cost more than all other work here.
   return (...args) => {
     const answer = call(...args).catch((cause: unknown) => retell(args, cause))
     return operation === 'events.createMany'

@@ -84,7 +84,9 @@ function stripeSignature(header: string): { readonly timestamp: string; readonly
   return timestamp === undefined || second !== undefined ? null : { timestamp, v1: of('v1=') }
 }
 
-/** https://developer.zendesk.com/documentation/webhooks/verifying/: its timestamp is ISO 8601; unix seconds pass too. */
+/**
+ * https://developer.zendesk.com/documentation/webhooks/verifying/: the timestamp is ISO 8601; unix seconds pass too.
+ */
 const zendesk: Check<'zendesk'> = (config, platform) => {
   const mac = macBy(config.secret, platform)
   return async ({ headers, body }, now) => {
@@ -107,7 +109,7 @@ const standardWebhooks: Check<'openai'> & Check<'standard-webhooks'> = (config, 
   const key = standardKey(config.secret)
   if (key?.kind !== 'hmac') throw new Error('not a whsec_ secret')
   return async ({ headers, body }, now) => {
-    // Senders that began with Svix send its names alone.
+    // Senders that began with Svix send only the header names of Svix.
     const header = (name: string) => headers.get(`webhook-${name}`) ?? headers.get(`svix-${name}`)
     const id = header('id')
     const timestamp = header('timestamp')
@@ -152,7 +154,7 @@ const checks: { readonly [Name in ProviderName]: Check<Name> } = {
   zendesk,
 }
 
-/** The check of a provider under a config that its schema has passed. */
+/** The check of a provider under a config that has passed the provider's schema. */
 export async function checkOf(provider: ProviderName, config: unknown, platform: Platform): Promise<Verify> {
   const check = checks[provider] as (config: unknown, platform: Platform) => Awaitable<Verify> // the schema paired them
   return await check(config, platform)

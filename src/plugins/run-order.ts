@@ -2,8 +2,9 @@ import type { PluginKind } from '../contracts/plugin.ts'
 import { PosthornError } from '../errors.ts'
 
 /**
- * The run order. event-validation and function stand in it whether or not they are registered. Signatures come last,
- * for nothing may change what was signed; of the two that of Standard Webhooks comes first, as its envelope is a new body.
+ * The run order. It lists event-validation and function whether or not they are registered. Signatures come last, for
+ * nothing may change what was signed. Of the two signatures Standard Webhooks comes first, because its envelope makes a
+ * new body.
  */
 const fixedOrder: readonly string[] = [
   'basic-auth',

@@ -31,7 +31,7 @@ const item = v.pipe(
   v.transform((given) => (typeof given === 'string' || given.expires_at !== null ? given : given.secret)),
 ) as v.GenericSchema<unknown, string | { readonly secret: string; readonly expires_at: number }> // as just made
 
-/** One secret must stay, or a day would come on which nothing signs. */
+/** At least one secret must have no end, or a day would come on which nothing signs. */
 const secrets = v.pipe(
   list(item, { min: 1, max: 5 }),
   v.check(
@@ -43,9 +43,9 @@ const secrets = v.pipe(
 /**
  * Signs deliveries as https://www.standardwebhooks.com defines: `webhook-id`, `webhook-timestamp`, and in
  * `webhook-signature` one signature for each secret, so that keys rotate without downtime. A `whsec_` secret makes `v1`
- * signatures (HMAC-SHA256) and is stored with its padding, a `whsk_` secret `v1a` ones (Ed25519). One HMAC secret is made when none is given.
- * A secret that is written as `{ secret, expires_at }` signs until that time, unix milliseconds.
- * With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
+ * signatures (HMAC-SHA256) and is stored with its padding; a `whsk_` secret makes `v1a` signatures (Ed25519). One HMAC
+ * secret is made when none is given. A secret that is written as `{ secret, expires_at }` signs until that time, unix
+ * milliseconds. With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
  */
 export const standardWebhooks = definePlugin({
   name: 'standard-webhooks',
@@ -108,7 +108,7 @@ function signingSecret(secret: string): Exclude<StandardKey, { kind: 'public' }>
   return key
 }
 
-/** Whether the public key that a `whsk_` secret carries, if any, verifies what its seed signs. */
+/** Whether the public key that a `whsk_` secret carries, if any, verifies what the seed of the secret signs. */
 async function isPair(secret: string): Promise<boolean> {
   const key = signingSecret(secret)
   if (key.kind === 'hmac' || key.publicKey === null) return true

@@ -1,4 +1,4 @@
-/** The one answer of every plugin that guards a source; it tells nothing of the reason. */
+/** The answer of every plugin that guards a source, the same for every refusal: it says nothing of the reason. */
 export function unauthorized(): Response {
   return new Response('{"message":"Unauthorized"}', {
     status: 401,

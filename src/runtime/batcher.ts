@@ -9,7 +9,10 @@ import { withDeadline } from './deadline.ts'
 const maxEntries = 500
 const maxBytes = 4 * 1024 * 1024
 const maxInFlight = 2
-/** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
+/**
+ * A second flush starts beside the first flush when at least this many entries or bytes wait, or when the first takes
+ * this long.
+ */
 const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
 const maxWaitMs = 5
@@ -18,8 +21,9 @@ const lingerMs = 50
 
 export interface Batcher<Entry, Answer> {
   /**
-   * Joins the next batch and answers for this entry alone; one that `lingers` makes no batch of its own for 50 ms.
-   * Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB it throws `overloaded`.
+   * Joins the next batch and answers for this entry alone. An entry that `lingers` waits up to 50 ms for a batch that
+   * others make. Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB, `add` throws
+   * `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
   /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */
@@ -51,10 +55,11 @@ interface BatcherOptions<Entry, Answer> {
 }
 
 /**
- * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are in
- * flight: the second one only when it is worth a statement of its own (32 entries or 128 KiB), or when the first takes longer than
- * 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent once more, so
- * `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends each batch once.
+ * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are
+ * in flight: the second only when it is worth a separate statement (32 entries or 128 KiB), or when the first takes
+ * longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent
+ * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends
+ * each batch once.
  */
 export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
   const batches = new Batches(options)
@@ -73,7 +78,7 @@ class Batches<Entry, Answer> {
   readonly #lingering: DelayedCall
   readonly #patience: DelayedCall
   #numbers = 0
-  /** Entries up to this number are not to wait any longer, and how many of them there are. */
+  /** Entries up to number `#hurried` are not to wait any longer; `#urgent` is how many of them wait. */
   #hurried = 0
   #urgent = 0
   #inFlight = 0
@@ -106,7 +111,7 @@ class Batches<Entry, Answer> {
       this.#queue.add(waiting)
       if (lingers) return this.#lingering.set()
       this.#hurryAll()
-      // One turn of the microtask queue later, so that calls made side by side go together.
+      // The pump runs a turn of the microtask queue later, so that calls made side by side go together.
       if (!this.#isScheduled) queueMicrotask(() => this.#pump())
       this.#isScheduled = true
     })

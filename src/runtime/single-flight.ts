@@ -1,5 +1,8 @@
 export interface SingleFlight<Answer> {
-  /** Asks, or shares the question that follows the question under way: no answer is older than its question. */
+  /**
+   * Asks, or shares the answer to the next question when a question is under way: so no caller gets an answer from
+   * before its call.
+   */
   ask(key: string): Promise<Answer>
   /** The answer under way, which may be older. */
   running(key: string): Promise<Answer> | undefined

@@ -5,6 +5,6 @@ export function startTimer(clock: Clock, ms: number, ring: () => void): () => vo
   if (clock.startTimer !== undefined) return clock.startTimer(ms, ring)
   const over = new AbortController()
   void clock.sleep(ms, over.signal).then(() => over.signal.aborted || ring())
-  // A reason that is a text costs no error with its stack.
+  // A text as the reason is cheap: an error would cost a stack trace.
   return () => over.abort('canceled')
 }

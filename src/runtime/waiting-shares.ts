@@ -10,7 +10,10 @@ interface Entry {
 }
 
 export interface WaitingShares {
-  /** Counts an entry as waiting, unless that is more than the share of its workspace. `waiting`: entries that wait now. */
+  /**
+   * Counts an entry as waiting, unless the entry's workspace would then have more than its share. `waiting`: entries
+   * that wait now.
+   */
   readonly take: (entry: Entry, waiting: number) => boolean
   /** An entry waits no longer. */
   readonly give: (entry: Entry) => void

@@ -10,12 +10,13 @@ interface Turn {
   readonly waiting: number
 }
 
-// Keyed by the storage, so that a handle inside a transaction never waits for one outside, which may wait for its locks.
+// Keyed by the storage, so that a handle inside a transaction never waits for a writer outside, which may wait for the
+// locks of that transaction.
 const running = new WeakMap<Storage, Map<string, Turn>>()
 
 /**
- * Runs one write of configuration that begins by reading: writers with the same key in this process wait for one
- * another. Across processes the revision decides: `work` answers 'conflict' and is run again, at most five times.
+ * Runs a write of configuration that begins by reading: writers with the same key in this process wait for one another.
+ * Across processes the revision decides: `work` answers 'conflict' and is run again, at most five times.
  * @throws PosthornError `overloaded` when others write too fast for that, or a thousand wait already.
  */
 export async function withWriteLock<Answer>(
@@ -29,11 +30,11 @@ export async function withWriteLock<Answer>(
   if (before !== undefined && before.waiting >= maxWaiting) {
     throw new PosthornError('overloaded', 'too many writers wait')
   }
-  const mine = after(before?.last, work)
-  const turn: Turn = { last: mine, waiting: (before?.waiting ?? 0) + 1 }
+  const last = after(before?.last, work)
+  const turn: Turn = { last, waiting: (before?.waiting ?? 0) + 1 }
   turns.set(key, turn)
   try {
-    return await mine
+    return await last
   } finally {
     const now = turns.get(key)
     if (now === undefined || now.waiting <= 1) turns.delete(key)
@@ -45,7 +46,7 @@ async function after<Answer>(
   previous: Promise<unknown> | undefined,
   work: () => Promise<Answer | 'conflict'>,
 ): Promise<Answer> {
-  await previous?.catch(() => {}) // its own caller hears of it
+  await previous?.catch(() => {}) // the caller of `previous` gets its failure
   for (let tries = 0; tries <= maxRetries; tries++) {
     const answer = await work()
     if (answer !== 'conflict') return answer

@@ -52,7 +52,7 @@ export function configurationSync(ctx: Context): ConfigService {
         refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are.
-        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // `secrets` is null only where `early` is not
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one is set
         const desired = await desiredConfiguration(ctx, current, given)
         const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)

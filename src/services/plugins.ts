@@ -100,7 +100,7 @@ export async function completeConfig(
   const refused = await kind.verify?.(config.value, ctx.platform, workspaceId)
   // A kind gives reasons in the same form as the reasons for a body.
   if (refused) return { ok: false, fields: refused as FieldErrors }
-  return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // the schema of every kind makes an object
+  return { ok: true, value: config.value as Readonly<Record<string, unknown>> } // by the kind's schema
 }
 
 type Config = Readonly<Record<string, unknown>>

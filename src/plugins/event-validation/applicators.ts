@@ -22,7 +22,10 @@ export interface Parts {
   number(keyword: string, byDefault: number): number
 }
 
-/** The keywords that apply schemas to a value or to its parts. `unevaluated…` come after all that may have looked. */
+/**
+ * The keywords that apply schemas to a value or to its parts. `unevaluated…` come last, after all keywords that may
+ * have looked at parts.
+ */
 export function applicators(parts: Parts): readonly Check[] {
   const found: readonly (Check | null)[] = [...combinations(parts), ...objects(parts), ...arrays(parts)]
   return found.filter((each) => each !== null)

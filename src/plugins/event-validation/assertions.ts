@@ -5,7 +5,7 @@ import type { Pattern } from './pattern.ts'
 import { isDocument, type Dialect } from './schema.ts'
 import { type Budget, entriesOf, every, refuse, spend, type Work } from './work.ts'
 
-/** Looks at one value for one keyword; tells and answers false when it refuses it. */
+/** Judges one value by one keyword. When the value is refused, it reports the reason and answers false. */
 type Assertion = (value: unknown, work: Work) => boolean
 
 export interface AssertionTools {

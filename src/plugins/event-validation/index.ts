@@ -1,7 +1,8 @@
-// Schemas are judged by code of our own, since no validator that runs without `eval` keeps what this plugin promises.
-// @cfworker/json-schema 4.1 matches patterns with the host's RegExp, which nothing can replace, compares unique items in
-// pairs and knows no $dynamicRef; json-schema-library 11.6 ignores `maximum: 0` and properties named `_id`, throws on one
-// named `constructor`, and compiles a referenced schema anew at every use (one of 2000 properties, used by 1000 items: 40 s).
+// Schemas are judged by our own code, since no validator that runs without `eval` keeps what this plugin promises.
+// @cfworker/json-schema 4.1 matches patterns with the host's RegExp, which nothing can replace, compares unique items
+// in pairs and knows no $dynamicRef; json-schema-library 11.6 ignores `maximum: 0` and properties named `_id`, throws
+// on a property named `constructor`, and compiles a referenced schema anew at every use (a schema of 2000 properties,
+// used by 1000 items: 40 s).
 // @hyperjump/json-schema 1.18 fetches references that it does not know, keeps its keywords in one registry of the process,
 // and imports node: modules.
 
@@ -14,7 +15,7 @@ import { ownThreadRunner, processRunner, type Runner } from './runner.ts'
 import { reasonAt, versions } from './schema.ts'
 
 export interface EventValidationConfig extends Schemas {
-  /** Whether a refusal tells its reasons. */
+  /** Whether the answer to a refused event gives the reasons. */
   readonly verbose_response: boolean
 }
 
@@ -30,14 +31,14 @@ const config = object({
   verbose_response: withDefault(flag(), false),
 })
 
-/** All schemas of one config are made within this time when it is written. */
+/** When a config is written, all its schemas must be made within this time. */
 const makingMs = 1000
 
 /**
  * Refuses events of a source whose `data` does not conform to the JSON Schema of their type. Schemas refer to nothing
- * outside themselves but their meta-schema, patterns match in linear time, and no event costs more than a bounded amount
- * of work: on Node, Deno and Bun in a process of its own, 1 s and 64 MiB; elsewhere in the request's own thread, about
- * 100 ms. Needs the package `re2js`.
+ * outside themselves but their meta-schema, patterns match in linear time, and no event costs more than a bounded
+ * amount of work: on Node, Deno and Bun in a separate process, 1 s and 64 MiB; elsewhere in the request's own thread,
+ * about 100 ms. Needs the package `re2js`.
  *
  * @example const posthorn = createPosthorn({ plugins: [eventValidation()] })
  */

@@ -16,7 +16,7 @@ const since: ReadonlyMap<string, number> = new Map([
   ['prefixItems', 2020],
 ])
 
-/** The keywords of a schema that its draft knows, said as 2020-12 says them. */
+/** The keywords of a schema that the schema's draft knows, written as draft 2020-12 writes them. */
 export function keywordsOf(schema: Document, draft: number): Document {
   const known = Object.fromEntries(Object.entries(schema).filter(([keyword]) => draft >= (since.get(keyword) ?? 4)))
   const bounded = draft === 4 ? withBounds(known) : known

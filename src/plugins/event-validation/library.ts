@@ -1,7 +1,7 @@
 import { type Making, spendOn, tooMuch } from './making.ts'
 import { type Dialect, type Document, isDocument, isSchema, type Schema, subschemas } from './schema.ts'
 
-/** A schema with where it stands: the URI of its resource, and the way to it from the root of its document. */
+/** A schema with its place: the URI of the resource, and the path to the schema from the root of the document. */
 export interface Place {
   readonly schema: Schema
   readonly base: string
@@ -12,7 +12,10 @@ export interface Place {
 export interface Library {
   /** Takes a document in; answers its root. */
   add(document: Schema, uri: string): Place
-  /** Where a reference leads from a resource, and the anchor that it names, if it names one; null when it leads nowhere. */
+  /**
+   * The place to which a reference leads from a resource, and the anchor if the reference names an anchor; null when it
+   * leads nowhere.
+   */
   resolve(reference: string, base: string): { readonly place: Place; readonly anchor: string | null } | null
   place(schema: Document): Place | undefined
   /** The places of all schemas in a document, itself included. */
@@ -21,7 +24,7 @@ export interface Library {
   dynamic(base: string, name: string): Place | undefined
 }
 
-/** Each level takes one step of the way, or two. */
+/** Each level of a schema is one step of the path, or two. */
 const maxDepth = 1000
 
 export function makeLibrary({ id: idKeyword, draft }: Dialect, making: Making): Library {

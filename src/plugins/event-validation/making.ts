@@ -3,7 +3,7 @@ import { type Budget, TooMuchWork } from './work.ts'
 /** What the making of a schema spends its work on. */
 export type Part = 'patterns' | 'references' | 'size'
 
-/** The budget of making one schema, which remembers what the most was spent on. */
+/** The budget of making one schema, which remembers how much each part spent. */
 export interface Making extends Budget {
   readonly spent: Record<Part, number>
 }
@@ -27,7 +27,7 @@ export function spendOn(making: Making, part: Part, steps: number): void {
   if (making.steps < 0) throw tooMuch(making)
 }
 
-/** Of a making that exceeded its budget, or the stack of the engine, what was too much. */
+/** The error that names the part that spent the most, for a making that exceeded the budget or the engine's stack. */
 export function tooMuch({ spent }: Making): TooMuchWork {
   const parts = Object.keys(spent) as Part[]
   const most = parts.reduce((one, other) => (spent[other] > spent[one] ? other : one), 'size')

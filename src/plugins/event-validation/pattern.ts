@@ -3,7 +3,7 @@ import type { RE2JS } from 're2js'
 import { type Making, spendOn } from './making.ts'
 import { spend, type Work } from './work.ts'
 
-/** Whether a text holds a match. Its time grows with the text, never faster. */
+/** Whether a text holds a match. The time grows with the length of the text, never faster. */
 export type Pattern = (text: string, work: Work) => boolean
 
 /** Compiles the patterns of schemas. Throws a reason for a person. */
@@ -25,14 +25,14 @@ const categories: Readonly<Record<string, string>> = {
 const blanks = '\\t-\\r \\xa0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000\\ufeff'
 
 /**
- * A pattern has to be one of ECMA-262, read as Unicode, that can be matched in linear time (RE2): without backreferences
- * and assertions that look around.
+ * A pattern has to be a regular expression of ECMA-262, read as Unicode, that can be matched in linear time (RE2):
+ * without backreferences and assertions that look around.
  */
 export function patternCompiler(re2: typeof RE2JS): PatternCompiler {
   return (source, making) => {
     spendOn(making, 'patterns', syntaxSteps(source))
     try {
-      void new RegExp(source, 'u') // for its syntax: engines compile a pattern when it first runs
+      void new RegExp(source, 'u') // checks the syntax alone: engines compile at the first run
     } catch (cause) {
       throw new Error('not a regular expression of ECMA-262', { cause })
     }

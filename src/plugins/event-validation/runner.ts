@@ -15,7 +15,7 @@ export interface Runs {
   readonly signal?: AbortSignal
 }
 
-/** The schemas of one plugin, with a number of their own. */
+/** The schemas of one plugin, with a number that names them. */
 export interface Numbered {
   readonly number: number
   readonly schemas: Schemas
@@ -28,7 +28,7 @@ export interface Reading {
   readonly tookMs: number
 }
 
-/** Reads schemas and events one way or the other. */
+/** Reads schemas and events, in processes or in the request's own thread. */
 export interface Runner {
   /** @throws PosthornError `internal` that tells what to install */
   load(): Promise<void>
@@ -36,11 +36,11 @@ export interface Runner {
   problemOf(whose: Runs, schema: string, version: Version, timeMs: number): Promise<Reading | 'busy'>
   /** Why an event does not conform; nothing when it does. */
   reasons(whose: Runs, body: string, plugin: Numbered, wantsReasons: boolean): Promise<readonly string[] | 'busy'>
-  /** Lets go of its processes; a later call starts them anew. */
+  /** Ends the processes; a later call starts new processes. */
   close(): void
 }
 
-const heapBytes = 96 * 1024 * 1024 // 64 MiB for one document, the rest for what is held
+const heapBytes = 96 * 1024 * 1024 // 64 MiB for one document, the rest for held schemas
 const script: ThreadScript = { text: program, modules: ['re2js'], heapBytes }
 const tooMuch = reasonAt([], 'the schema asks for too much work on this document')
 
@@ -73,7 +73,7 @@ export function processRunner(thread: NonNullable<Platform['thread']>, timeMs = 
       }
       const job: Job<readonly string[], string> = {
         ...whose,
-        work: async (call) => (await reasons(call, [body]))[0]!, // one of each body
+        work: async (call) => (await reasons(call, [body]))[0]!, // one answer for each body
         together: body.length > maxTogether ? undefined : { part: body, work: reasons },
       }
       const outcome: Outcome<readonly string[]> = await pool.run(job)

@@ -63,7 +63,9 @@ export function* subschemas(schema: Document): Generator<readonly [path: readonl
 
 const maxPointerLength = 1000
 
-/** A reason with its place, a JSON pointer without its first slash: `at 'order/amount': ...`, `at '': ...` for the root. */
+/**
+ * A reason with its place, a JSON pointer without the first slash: `at 'order/amount': ...`, `at '': ...` for the root.
+ */
 export function reasonAt(path: readonly (string | number)[], reason: string): string {
   return `at '${pointerOf(path).slice(1)}': ${reason}`
 }

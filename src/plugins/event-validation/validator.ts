@@ -10,7 +10,7 @@ import { beginWork, TooMuchWork, type Work } from './work.ts'
 /** Answers the reasons why a document does not conform, `at '<place>': <reason>` each; none when it does. */
 export type Validator = (document: unknown, wantsReasons?: boolean) => readonly string[]
 
-/** Where a schema without an id of its own stands. */
+/** The URI of a schema that has no id. */
 const home = 'https://schema.invalid/'
 
 /**

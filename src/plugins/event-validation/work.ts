@@ -1,4 +1,7 @@
-/** Thrown when a document asks for more work than one event may cause, or a schema for more than its making may. */
+/**
+ * Thrown when a document asks for more work than one event may cause, or a schema asks for more work than the making of
+ * a schema may cause.
+ */
 export class TooMuchWork extends Error {
   constructor(message = 'the schema asks for too much work on this document') {
     super(message)
@@ -31,7 +34,7 @@ export interface Work extends Budget {
 
 // An event costs about 100 ms at the very most, a few times that on a busy machine.
 const maxSteps = 2_000_000
-// Each level takes a few frames of the stack, of which there are about ten thousand.
+// Each level takes a few frames of the stack, which holds about ten thousand frames.
 const maxDepth = 1500
 const maxReasons = 20
 

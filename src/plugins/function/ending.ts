@@ -8,7 +8,7 @@ export interface Subject {
   readonly body: string | null
 }
 
-/** One run of a function; without a subject its syntax is checked and nothing runs. */
+/** One run of a function. Without a subject only the syntax of the function is checked, and nothing runs. */
 export interface Run {
   readonly source: string
   readonly subject: Subject | null
@@ -40,10 +40,10 @@ export type Ending =
     }
   | { readonly kind: 'syntax'; readonly message: string }
   | { readonly kind: 'thrown'; readonly lines: readonly Line[]; readonly message: string }
-  /** It exceeded its time, its memory or its stack. */
+  /** The run exceeded its time, its memory or its stack. */
   | { readonly kind: 'exceeded'; readonly lines: readonly Line[]; readonly limit: 'time' | 'memory' | 'stack' }
 
-/** The most that one run may tell and hand over. */
+/** The most that one run may log and hand over. */
 export const bounds = {
   lines: 100,
   lineLength: 1000,

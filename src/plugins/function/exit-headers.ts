@@ -1,5 +1,5 @@
 const passing = new Set(['content-type', 'cache-control', 'retry-after'])
-// A proxy in front of the host may take these for orders to answer with a file of its own.
+// A proxy in front of the host may take these for orders to answer with a file of the proxy's machine.
 const orders = /^x-(accel-|sendfile|lighttpd-)/
 
 /**

@@ -20,9 +20,9 @@ const encoder = new TextEncoder()
 const hashNames: readonly string[] = ['md5', 'sha-1', 'sha-256', 'sha-512'] satisfies HashName[]
 
 /**
- * Answers the questions of the prelude, in a run that makes what `madeNow` answers. Each value is judged here by its type
- * and its size before it is read, whatever the function did to the language inside; what is refused is thrown inside as
- * an error.
+ * Answers the questions of the prelude, in a run that makes what `madeNow` answers. The host judges the type and size
+ * of each value before it reads the value, whatever the function did to the language inside; what is refused is thrown
+ * inside as an error.
  */
 export function answerer(context: QuickJSContext, hmac: Hmac, madeNow: () => Made) {
   /** Of a JSON text of a string the string. A character takes six in it at most. */

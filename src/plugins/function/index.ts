@@ -25,9 +25,9 @@ const maxLength = 1024 * 1024
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true })
 
 /**
- * Lets a source or an endpoint run JavaScript of its own: `handle()`, in a sandbox that sees the request and nothing else.
- * 32 MiB and 1 s in a process of its own on Node, Deno and Bun, 50 ms in the request's own thread elsewhere. Needs the packages
- * `quickjs-emscripten-core` and `@jitl/quickjs-wasmfile-release-sync`.
+ * Lets a source or an endpoint run a JavaScript function, `handle()`, in a sandbox that sees the request and nothing
+ * else. 32 MiB and 1 s in a separate process on Node, Deno and Bun, 50 ms in the request's own thread elsewhere. Needs
+ * the packages `quickjs-emscripten-core` and `@jitl/quickjs-wasmfile-release-sync`.
  *
  * @example const posthorn = createPosthorn({ plugins: [functionPlugin()] })
  */

@@ -1,8 +1,8 @@
 /**
- * For runs in the request's own thread: runs inside, before the prelude. The engine asks whether to go on at calls and
- * jumps back of the function, not in loops of its own, and some of these loops are as long as a number says: an array
- * without elements may have a length of 2 ** 53 - 1. Here such lengths are refused. Two readings of a length must agree, so
- * there is no Proxy, and a length is a plain property.
+ * For runs in the request's own thread: runs inside, before the prelude. At calls and backward jumps of the function
+ * the engine asks whether to go on, but not in the engine's native loops. Some of these loops run as often as a number
+ * says: an array without elements may have a length of 2 ** 53 - 1. Here such lengths are refused. Two readings of a
+ * length must agree, so Proxy is removed, and a length is a plain property.
  */
 export const lengthBounds = `(function () {
   'use strict'

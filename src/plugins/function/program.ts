@@ -7,7 +7,7 @@ type Parameters = globalThis.Parameters<typeof makeSandbox>
 const subject = { side: 'inbound', host: '', method: 'POST', path: '/', headers: {}, body: '' } as const
 const empty: Run = { source: 'function handle() {}', subject, timeMs: 1000 }
 
-/** What a process runs: modules are `quickjs-emscripten-core` and its engine. */
+/** What a process runs. `modules` are `quickjs-emscripten-core` and the engine's WebAssembly. */
 export default async function program(
   [quickjs, variant]: readonly [Parameters[0], unknown],
   hmac: Hmac,

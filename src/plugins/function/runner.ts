@@ -20,12 +20,12 @@ export interface Runs {
   readonly onTurn?: (() => void) | undefined
 }
 
-/** Runs functions one way or the other. */
+/** Runs functions, in processes or in the request's own thread. */
 export interface Runner {
   /** Finds out whether it can run anything. @throws PosthornError `internal` that tells what to install */
   load(): Promise<void>
   run(whose: Runs, run: Omit<Run, 'timeMs'>): Promise<Ending | 'busy'>
-  /** Lets go of its processes; a later run starts them anew. */
+  /** Ends the processes; a later run starts new processes. */
   close(): void
 }
 

@@ -27,8 +27,9 @@ export interface SandboxOptions {
 }
 
 /**
- * Runs functions in QuickJS, inside a WebAssembly memory of at most 32 MiB. Each run begins from the same memory, byte by
- * byte: that of a runtime which has run the prelude and nothing else. Whatever ends badly takes its instance with it.
+ * Runs functions in QuickJS, inside a WebAssembly memory of at most 32 MiB. Each run begins from the same memory, byte
+ * by byte: the memory of a runtime that has run only the prelude. After a run that ends badly, the instance is thrown
+ * away.
  */
 export function makeSandbox(
   { newQuickJSWASMModuleFromVariant, newVariant }: QuickJS,
@@ -69,7 +70,7 @@ export function makeSandbox(
   }
 }
 
-/** A runtime that one function after the other runs in. */
+/** A runtime in which functions run one after the other. */
 interface Inside {
   readonly context: QuickJSContext
   readonly clock: Deadline
@@ -131,7 +132,7 @@ function runInside(inside: Inside, run: Run): { ending: Ending; clean: boolean }
   return { ending, clean: ending.kind !== 'exceeded' }
 }
 
-/** What it makes inside stays there: the next run begins from the memory of before. */
+/** What the function makes stays inside: the next run begins from the memory as it was before this run. */
 function evaluate({ context, begin }: Inside, { source, subject }: Run) {
   /** Answers the handle of a result, or throws what the code inside threw, as plain data. */
   const open = (result: { error?: QuickJSHandle | undefined; value?: QuickJSHandle }): QuickJSHandle => {

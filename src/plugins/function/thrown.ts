@@ -20,7 +20,9 @@ interface Described {
 
 const maxErrorLength = 4000
 
-/** Reads the properties of an error one by one, none longer than needed: the whole might fill the memory out here. */
+/**
+ * Reads the properties of an error one by one, none longer than needed: the whole error might fill the host's memory.
+ */
 export function described(context: QuickJSContext, thrown: QuickJSHandle): Described {
   const type = context.typeof(thrown)
   // With no memory left for an error, the engine throws null.
@@ -63,6 +65,7 @@ export function endingOfThrown(thrown: unknown, lines: readonly Line[], late: bo
     if (message === 'stack overflow') return { kind: 'exceeded', lines, limit: 'stack' }
     return isCheck ? { kind: 'syntax', message: text } : { kind: 'thrown', lines, message: text }
   }
-  // The engine itself gave up: its parser has no stack check, and its allocations from outside have no error to throw.
+  // The engine itself gave up: the engine's parser has no stack check, and an allocation that the host asks for has no
+  // error to throw.
   return { kind: 'exceeded', lines, limit: thrown instanceof RangeError ? 'stack' : 'memory' }
 }

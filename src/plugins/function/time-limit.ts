@@ -1,4 +1,4 @@
-/** How long a function may run in a process of its own, milliseconds. After that the process is killed. */
+/** How long a function may run in a separate process, milliseconds. After that the process is killed. */
 export const processTimeMs = 1000
 /** How long a function may run in the thread of the request, where the platform has no processes, milliseconds. */
 export const ownThreadTimeMs = 50

@@ -44,7 +44,7 @@ export function makeCrew(start: () => Promise<Thread>, size: number) {
   return {
     /** Whether a process is free, or may be started. */
     hasRoom: () => working < size,
-    /** Has one work. `spent` says that it is not to be used again. */
+    /** Gives work to a free process. `spent` says that the process is not to be used again. */
     async use<Answer>(work: (thread: Thread) => Promise<{ answer: Answer; spent: boolean }>): Promise<Answer> {
       const born = generation
       working++

@@ -12,7 +12,7 @@ export function makePace() {
       const known = paces.get(script) ?? tookMs
       paces.set(script, Math.max(tookMs, known + (tookMs - known) / 4))
     },
-    /** One while nothing is known of the script. */
+    /** How many runs of the script may go together: 1 while nothing is known of the script. */
     runsAtOnce(script: object): number {
       const paceMs = paces.get(script)
       return paceMs === undefined ? 1 : Math.max(1, Math.min(maxAtOnce, Math.floor(togetherMs / paceMs)))

@@ -4,30 +4,30 @@ interface Closable {
   close(): void
 }
 
-/** One runner for all plugins of a kind. It is let go when no plugin is prepared any more. */
+/** One runner for all plugins of a kind. It is closed when no plugin is prepared any more. */
 export function runnerOf<Runner extends Closable>(make: (platform: Platform) => Runner) {
   let shared: { readonly runner: Runner; users: number } | undefined
 
   function open(platform: Platform): Runner {
     shared ??= { runner: make(platform), users: 0 }
-    const mine = shared
-    mine.users++
+    const opened = shared
+    opened.users++
     let closed = false
     return {
-      ...mine.runner,
+      ...opened.runner,
       close() {
         if (closed) return
         closed = true
-        if (--mine.users > 0) return
-        mine.runner.close()
-        if (shared === mine) shared = undefined
+        if (--opened.users > 0) return
+        opened.runner.close()
+        if (shared === opened) shared = undefined
       },
     }
   }
 
   return {
     open,
-    /** Opens it for one use. */
+    /** Opens the runner for one use. */
     async use<Answer>(platform: Platform, work: (runner: Runner) => Promise<Answer>): Promise<Answer> {
       const runner = open(platform)
       try {

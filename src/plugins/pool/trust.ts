@@ -1,6 +1,6 @@
 /**
- * Which scripts may use all processes: those that ended well before, and against which nothing is held. A workspace with
- * something against two of its scripts is trusted in none of them.
+ * Which scripts may use all processes: those that ended well before and have no strike now. A workspace in which two
+ * scripts have strikes is trusted in no script.
  */
 export function makeTrust(now: () => number) {
   const good = new WeakSet<object>()

@@ -54,7 +54,8 @@ export async function givenInput(
   input: unknown,
   known: KnownRow | null,
 ): Promise<unknown> {
-  const stored = (known?.stored ?? {}) as { readonly id?: string; readonly name?: string } // a row; that of a plugin names the kind
+  // What is stored is a row, or of a plugin the entry with its kind as `name`.
+  const stored = (known?.stored ?? {}) as { readonly id?: string; readonly name?: string }
   const { id } = (input ?? {}) as { readonly id?: unknown } // of whatever was given
   const meant = { id: stored.id ?? (typeof id === 'string' ? id : null), name: stored.name ?? '', known }
   const read = await givenSecrets(secrets, workspaceId, noun, input, meant)

@@ -6,7 +6,7 @@ import draft201909 from './draft-2019-09.json' with { type: 'json' }
 import draft202012 from './draft-2020-12.json' with { type: 'json' }
 import openapi30 from './openapi-3.0.json' with { type: 'json' }
 
-/** First the document that describes a schema as a whole, then its vocabularies. */
+/** First the document that describes a schema as a whole, then the documents of the vocabularies. */
 type Documents = readonly [Document, ...Document[]]
 
 /**
