@@ -11,7 +11,7 @@ import { JsonText } from './schema/json-text.ts'
 import type { AnyPlugins, PluginInput } from './schema/plugin.ts'
 import type { ServiceFunctions } from './surface/functions.ts'
 
-// The service functions of an instance elsewhere, asked through its administrative API.
+// The service functions of an instance elsewhere, called through the administrative API of that instance.
 
 export { type ErrorBody, type ErrorCode, type FieldErrors, PosthornError } from './errors.ts'
 export { JsonText } from './schema/json-text.ts'
@@ -27,20 +27,20 @@ export interface AdminClientOptions {
   readonly baseUrl: string
   /** Sent with every request, such as the host's authentication. Default none. */
   readonly headers?: Readonly<Record<string, string>>
-  /** Makes the requests, with timeouts and repetitions of its own if it likes. Default: the runtime's `fetch`. */
+  /** Makes the requests. It may set timeouts and repeat requests as it likes. Default: the runtime's `fetch`. */
   readonly fetch?: (url: string, init: RequestInit) => Promise<Response>
   /**
-   * Sends an `Idempotency-Key` of its own with every POST, so that a `fetch` that repeats requests does nothing twice. It costs
-   * the instance two writes a request. Default false.
+   * Sends a fresh `Idempotency-Key` with every POST, so that a `fetch` that repeats requests does nothing twice. It
+   * costs the instance two writes a request. Default false.
    */
   readonly idempotencyKeys?: boolean
 }
 
 /**
- * Makes a client of an administrative API. Its functions throw `PosthornError` with the code that the function itself
- * would have thrown; `forbidden` also when the host before the API refuses, `unavailable` when nothing answers.
- * `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was lost may
- * have been done, unless `idempotencyKeys` is set and `fetch` sends it again.
+ * Makes a client of an administrative API. Its functions throw `PosthornError` with the code that the same function of
+ * the instance would have thrown; `forbidden` also when the host in front of the API refuses, `unavailable` when
+ * nothing answers. `overloaded` looks like `unavailable` from outside. Nothing is repeated: a write whose answer was
+ * lost may have been done, unless `idempotencyKeys` is set and `fetch` sends it again.
  *
  * @example
  * const client = createAdminClient({ baseUrl: 'https://ops.example/webhooks/admin', headers: { authorization: 'Bearer ...' } })
@@ -78,7 +78,7 @@ export function createAdminClient<Catalogue extends object = AnyEvents>({
     throw refusal(answer.status, text, answer.headers?.get('retry-after') ?? null)
   }
 
-  /** Asks for an operation with the arguments of its function. */
+  /** Asks for an operation with the arguments of the operation's function. */
   function perform(
     { http, input, list, asks, query = [], options = [], texts = [] }: Operation,
     given: unknown[],
@@ -138,7 +138,7 @@ function withCursors(page: { readonly next?: string | null; readonly prev?: stri
   return { ...page, next: cursor(page.next, 'after'), prev: cursor(page.prev, 'before') }
 }
 
-/** An input as JSON, in which a `JsonText` stands with its very text. A string is JSON already. */
+/** An input as JSON, in which a `JsonText` keeps its very text. A string is JSON already. */
 function bodyOf(input: unknown = {}): string {
   if (typeof input === 'string') return input
   if (input === null) return 'null'

@@ -100,7 +100,7 @@ class EngineTime {
     }
   }
 
-  /** One warning for a clock that was set, and one for each difference from the engine that is new. */
+  /** Warns once for a clock that was set, and once for each new difference from the engine. */
   #warn({ wall, engine }: Moment): void {
     const differenceMs = Math.round(wall - engine)
     const stepped = this.#known === null ? 0 : this.#steppedMs(this.#known)

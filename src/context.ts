@@ -29,7 +29,10 @@ export interface Counters {
   outboundProcessing: number
 }
 
-/** A plugin row ready to run. `prepared` rejects when the row's kind is not registered here or its config does not hold. */
+/**
+ * A plugin row ready to run. `prepared` rejects when the row's kind is not registered here, or when the kind refuses
+ * the row's config.
+ */
 export interface ReadyPlugin {
   readonly row: Plugin
   prepared(): Promise<PreparedPlugin>
@@ -45,7 +48,10 @@ export interface CompiledConfiguration {
   readonly sources: ReadonlyMap<string, Source>
   /** Enabled endpoints that want an event type. */
   match(eventType: string): readonly Endpoint[]
-  /** An endpoint of this configuration with its headers in clear; at once where they are. Rejects when they cannot be opened. */
+  /**
+   * An endpoint of this configuration with its headers in clear text; at once where the headers are not sealed. Rejects
+   * when the headers cannot be opened.
+   */
   opened(endpoint: Endpoint): Awaitable<Endpoint>
   /** The earliest end of a signing secret, unix milliseconds; Infinity where none ends. */
   readonly nextExpiry: number
@@ -73,7 +79,7 @@ export interface Context {
   readonly queue: Queue
   readonly inbox: Inbox
   readonly limiter: Limiter
-  /** Whether `queue` is the storage's own: then storage writes and completes its jobs in its own steps. */
+  /** Whether `queue` belongs to the storage: then storage writes and completes jobs in the same steps as its rows. */
   readonly ownQueue: boolean
   readonly clock: EngineClock
   readonly http: HttpClient

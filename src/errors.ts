@@ -53,10 +53,10 @@ export interface ErrorBody {
 }
 
 /**
- * Every error that Posthorn throws on purpose. `message` is a sentence for a person and holds no secret; `fields` is there
- * when a body or the parameters of a list were refused place by place, and `more` when there were more reasons than
- * `fields` holds. `details` are the ids that the call named, such as `{ workspace, endpoint }`; `body` is what the
- * administrative API answers. Of a cause it keeps what `bareError` does.
+ * Every error that Posthorn throws on purpose. `message` is a sentence for a person and holds no secret; `fields` is
+ * set when a body or the parameters of a list were refused place by place, `more` when more reasons exist than `fields`
+ * holds. `details` are the ids that the call named, such as `{ workspace, endpoint }`; `body` is what the
+ * administrative API answers. `cause` is what `bareError` makes of the cause.
  */
 export class PosthornError extends Error {
   /** What went wrong, for a program to switch on. */
@@ -94,7 +94,7 @@ export class PosthornError extends Error {
     this.retryAfterMs = details.retryAfterMs
   }
 
-  /** The same error with another sentence. One error may be thrown to several callers, so this one stays as it is. */
+  /** The same error with another sentence. This error stays as it is, since several callers may get the same error. */
   retold(message: string, ids: Readonly<Record<string, string>>): PosthornError {
     const { code, fields, more, cause, body, retryAfterMs, stack } = this
     const told = { fields, more, ids, body, retryAfterMs }
@@ -124,7 +124,7 @@ const retryableStates: ReadonlySet<unknown> = new Set(['40001', '40P01'])
 
 /**
  * Whether the same may succeed when it is done once more: a call outside a transaction, or the host's whole transaction
- * from its `begin`. It takes what Posthorn throws, and what a PostgreSQL driver throws, at the `commit` too.
+ * from `begin` on. It takes what Posthorn throws, and what a PostgreSQL driver throws, at the `commit` too.
  *
  * @example
  * try {
@@ -143,7 +143,7 @@ export function isRetryable(error: unknown): boolean {
 /** A body refused at the places that `fields` names: at the first hundred of them, in their order. */
 export function invalid(fields: FieldErrors): PosthornError {
   const left = { room: maxReasons, more: 0 }
-  const listed = firstReasons(fields, left) as FieldErrors // the root is an object, and at least one reason is in it
+  const listed = firstReasons(fields, left) as FieldErrors // the root is an object with at least one reason
   return new PosthornError(
     'validation',
     'request validation',
@@ -151,7 +151,7 @@ export function invalid(fields: FieldErrors): PosthornError {
   )
 }
 
-/** As much of a tree as there is room for, or undefined when that is nothing. What is left out is counted. */
+/** As much of a tree as fits, or undefined when nothing fits. What is left out is counted. */
 function firstReasons(error: FieldError, left: { room: number; more: number }): FieldError | undefined {
   if (error === null) return null
   if (typeof error === 'string') {
@@ -200,9 +200,8 @@ function keyText(key: Readonly<Record<string, string>>): string {
 }
 
 /**
- * An error as it may be logged or handed on: its name, message, stack, code and causes, and nothing else that it carries.
- * Drivers put whole rows and commands into their errors, and with them secrets and payloads. What is no error stays as
- * it is.
+ * An error as it may be logged or passed on: only the name, message, stack, code and causes. Drivers put whole rows and
+ * commands into their errors, and with them secrets and payloads. A value that is no error stays as it is.
  */
 export function bareError(error: unknown): unknown {
   return bareTo(8, error)

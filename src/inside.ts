@@ -2,7 +2,7 @@ import type { Context } from './context.ts'
 import { PosthornError } from './errors.ts'
 import type { Services } from './services/use-cases.ts'
 
-/** What the pages need of an instance beside its public functions. */
+/** What the pages need of an instance beside the public functions. */
 export interface Inside {
   readonly ctx: Context
   readonly services: Services

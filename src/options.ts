@@ -22,7 +22,7 @@ export type Authorize = (
   what: {
     /** The service function's name, such as `endpoints.update`. */
     readonly operation: string
-    /** The workspace that the path names, resolved; null when there is none. */
+    /** The workspace that the path names, resolved; null when the path names no workspace. */
     readonly workspace: { readonly id: string; readonly name: string | null } | null
     readonly params: Readonly<Record<string, string>>
   },
@@ -39,7 +39,10 @@ export interface AdminOptions {
   readonly maxBodyBytes?: number
   /** Judges each request before it does anything. Default: every request may go on. */
   readonly authorize?: Authorize
-  /** Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: none but its own. */
+  /**
+   * Origins whose pages may use the API from a browser, such as `https://console.example.com`. Default: only the origin
+   * of the API.
+   */
   readonly allowedOrigins?: readonly string[]
   /**
    * The url under which browsers reach the API, where a proxy changes `Host`. The OpenAPI document names this url, with
@@ -69,15 +72,18 @@ export interface GatewayOptions {
   /** Default 1 MiB. */
   readonly maxBodyBytes?: number
   /**
-   * Requests that may wait for storage at once; more are answered 503. One workspace gets about three quarters of them
-   * while it is alone. Default 10,000.
+   * Requests that may wait for storage at once; more are answered 503. A single workspace gets at most about three
+   * quarters of them. Default 10,000.
    */
   readonly maxPending?: number
-  /** How long a body may take from its first byte to its last, milliseconds; later it is a 408. Default 30,000. */
+  /**
+   * How long a body may take from the first byte to the last, milliseconds; a slower body is answered 408. Default
+   * 30,000.
+   */
   readonly bodyTimeoutMs?: number
   /**
-   * How much of a body is kept with the last requests of a source, in the memory of this process, for those who look at
-   * `sources.requests`: bytes, 0 to 65,536. Default 0: nothing.
+   * How many bytes of a body this process holds in memory with the last requests of a source, for `sources.requests`: 0
+   * to 65,536. Default 0: nothing.
    */
   readonly captureBytes?: number
 }
@@ -100,7 +106,7 @@ export interface DeliverOptions {
   readonly perEndpoint?: number
   /** For endpoints whose `request.timeout` is 0, milliseconds. Default 60,000. */
   readonly timeoutMs?: number
-  /** Bytes kept of each recorded body and header block. Default 65,536. */
+  /** Bytes stored of each recorded body and header block. Default 65,536. */
   readonly captureBytes?: number
   /** Headers recorded as `***`. Default authorization, cookie, proxy-authorization, x-api-key. */
   readonly redactHeaders?: readonly string[]
@@ -145,9 +151,12 @@ export interface LimitOptions {
 
 /** What is removed when it is old. */
 export interface RetentionOptions {
-  /** Events older than this many days are removed with their attempts, unless one is open. Default: kept. */
+  /**
+   * Events older than this many days are removed with their attempts, unless an attempt is open. Default: never
+   * removed.
+   */
   readonly eventsDays?: number
-  /** Finished attempts older than this many days are removed. Default: kept. */
+  /** Finished attempts older than this many days are removed. Default: never removed. */
   readonly attemptsDays?: number
   /** Statistics older than this many days are removed. Default 400. */
   readonly statsDays?: number
@@ -159,7 +168,7 @@ export interface OperationsOptions {
   readonly workspace: string
 }
 
-/** Seals secrets at rest. At least one of both. */
+/** Seals secrets at rest. At least one of `keys` and `provider` is given. */
 export interface SecretsOptions {
   /** `key`: 32 bytes in base64. The first key seals, all open. Ids are 1 to 64 of `A-Z a-z 0-9 _ . -`. */
   readonly keys?: readonly { readonly id: string; readonly key: string }[]
@@ -182,7 +191,7 @@ export interface Options<
   Events extends AnyEvents = AnyEvents,
   Kinds extends readonly PluginKind[] = readonly PluginKind[],
 > {
-  /** Where everything is kept. Default: memory. */
+  /** Where everything is stored. Default: memory. */
   readonly storage?: Storage
   /** Default: the storage's own. */
   readonly queue?: Queue
@@ -206,7 +215,7 @@ export interface Options<
   readonly deliver?: DeliverOptions
   /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
   readonly limits?: LimitOptions
-  /** Default: events and attempts are kept, statistics for 400 days. */
+  /** Default: events and attempts are never removed, statistics after 400 days. */
   readonly retention?: RetentionOptions
   /** Publishes what goes wrong as events of a workspace, which endpoints of that workspace receive. Default: off. */
   readonly operations?: OperationsOptions
@@ -215,9 +224,9 @@ export interface Options<
   /** Default: off. */
   readonly breaker?: BreakerOptions
   /**
-   * The event types of the host, with a Standard Schema of each one's `data`, or `{ schema, description, example, deprecated,
-   * group, hidden }`, which `eventTypes.list` answers. Then `events.create` takes these alone, typed,
-   * and every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
+   * The event types of the host, each with a Standard Schema of its `data`, or `{ schema, description, example,
+   * deprecated, group, hidden }`, which `eventTypes.list` answers. Then `events.create` takes these alone, typed, and
+   * every event of such a type is checked, from wherever it comes. Default: none, and nothing is checked.
    */
   readonly events?: { readonly [Type in keyof Events]: EventSchema<Events[Type]> | EventEntry<Events[Type]> }
   /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */

@@ -71,7 +71,7 @@ export function portableClient(rules: SendRules & { readonly proxy?: Proxy }): H
   }
 }
 
-/** `over` ends the request, and then what comes of its answer. */
+/** `over` ends the request, and then the body of the answer. */
 async function exchange(
   request: Outbound,
   { captureBytes, signal }: SendOptions,
@@ -114,7 +114,7 @@ async function readAtMost(
   let received = 0
   const reader = body?.getReader()
   const cancel = (): void => void reader?.cancel().catch(() => {})
-  signal.addEventListener('abort', cancel) // some runtimes let a body go on after its request was aborted
+  signal.addEventListener('abort', cancel) // some runtimes let a body go on after the request was aborted
   try {
     while (reader !== undefined && received <= maxBytes) {
       const { value, done } = await reader.read()

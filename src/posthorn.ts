@@ -162,7 +162,7 @@ function newCounters(): Counters {
   return { inbound: 0, inboundFailed: 0, outbound: 0, outboundFailed: 0, outboundProcessing: 0 }
 }
 
-/** Wakes the loop that claims when the first of these jobs falls due. Null where there is no job. */
+/** Wakes the loop that claims when the first of these jobs falls due. Null where no job was added. */
 function wakeFor(added: readonly Job[], jobs: Wakeup, clock: Clock): (() => void) | null {
   if (added.length === 0) return null
   const dueAt = added.reduce((earliest, { due_at }) => Math.min(earliest, due_at), Infinity)

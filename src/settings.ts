@@ -23,7 +23,7 @@ import { secretsOptions } from './schema/secrets.ts'
 import { rateLimit } from './schema/shared.ts'
 import { version } from './version.ts'
 
-/** What an entry of the catalogue says beside its schema. */
+/** What an entry of the catalogue says beside the schema. */
 const entryTexts = object({
   description: v.optional(text({ max: 4096 })),
   group: v.optional(text({ max: 255 })),

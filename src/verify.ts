@@ -10,9 +10,9 @@ import { standardKey, standardSignatures } from './core/standard-keys.ts'
 
 /** Why a request is not taken for a webhook of the sender. */
 export type VerificationCode =
-  /** No signature header of a scheme for which there is a secret, or no id or timestamp beside it. */
+  /** No signature header of a scheme for which a secret is given, or no id or timestamp beside the signature. */
   | 'missing_header'
-  /** A header is there, but not in its form; or no signature in it is of a version that is known here. */
+  /** A header exists, but its form is wrong; or no signature in the header is of a known version. */
   | 'malformed_header'
   /** The body is signed, but it is not JSON. `parse: false` takes such a body. */
   | 'malformed'
@@ -39,7 +39,9 @@ export class WebhookVerificationError extends Error {
   }
 }
 
-/** What was received, where there is no `Request`: the headers as Node has them will do, the body must be as it came. */
+/**
+ * What was received, for hosts without a `Request`: the headers as Node has them will do, the body must be as it came.
+ */
 export interface ReceivedWebhook {
   /** Headers, whatever the case of their names. */
   readonly headers: Headers | Readonly<Record<string, string | readonly string[] | undefined>>
@@ -52,18 +54,18 @@ export interface VerifyOptions {
   readonly toleranceSeconds?: number
   /** Unix milliseconds, a finite number. Default: the system's time. */
   readonly now?: number
-  /** Whether the body is parsed as JSON. False answers its bytes, whatever they are. Default true. */
+  /** Whether the body is parsed as JSON. False answers the bytes of the body, whatever they are. Default true. */
   readonly parse?: boolean
 }
 
 /**
  * Answers the payload of a webhook that was signed with one of the secrets; `undefined` when it has no body.
  *
- * A secret is `whsec_...` (Standard Webhooks, HMAC), `whpk_...` (Standard Webhooks, the public key of Ed25519), or any other text,
- * which is that of webhookx-signature. The key of a secret has at least 16 bytes, and no blanks stand around the secret.
- * While a key is exchanged, give the old key and the new key. A `Request` is read to its end: pass `request.clone()` to keep
- * it. Requests may come twice: `webhook-id` is the same then. Where a `webhook-` header is missing, the header of Svix is
- * read: `svix-id`, `svix-timestamp`, `svix-signature`.
+ * A secret is `whsec_...` (Standard Webhooks, HMAC), `whpk_...` (Standard Webhooks, the public key of Ed25519), or any
+ * other text, which counts as a secret of webhookx-signature. The key of a secret has at least 16 bytes, and no blanks
+ * stand around the secret. While a key is exchanged, give the old key and the new key. A `Request` is read to its end:
+ * pass `request.clone()` to keep it. Requests may come twice: `webhook-id` is the same then. Where a `webhook-` header
+ * is missing, the header of Svix is read: `svix-id`, `svix-timestamp`, `svix-signature`.
  *
  * @throws WebhookVerificationError whose `code` tells why; answer the sender 401.
  * @example const invoice = await verifyWebhook(request, process.env.WEBHOOK_SECRET)
@@ -87,7 +89,7 @@ export async function verifyWebhook(
   const keys = keysOf(typeof secrets === 'string' ? [secrets] : secrets)
   const header = headerReader(received.headers)
   const body = await bodyOf(received)
-  // Where both signatures are sent, that of Standard Webhooks counts, if there is a key for it.
+  // Where both signatures are sent, the signature of Standard Webhooks counts if a key for it is given.
   const standard =
     keys.standard.length > 0 && (standardHeader(header, 'signature') !== null || keys.webhookx.length === 0)
   const claim = standard ? readStandard(header) : readWebhookx(header)
@@ -127,7 +129,10 @@ function invalidSecret(rule: string): WebhookVerificationError {
   return new WebhookVerificationError('invalid_secret', rule)
 }
 
-/** Keys by scheme. A key of one is never tried in the other: a public key must not be taken for an HMAC secret. */
+/**
+ * Keys by scheme. A key of one scheme is never tried in the other scheme: a public key must not be taken for an HMAC
+ * secret.
+ */
 function keysOf(secrets: readonly string[]): { readonly standard: readonly Key[]; readonly webhookx: readonly Key[] } {
   const standard: Key[] = []
   const webhookx: Key[] = []

@@ -2,7 +2,10 @@ import type { Context } from '../context.ts'
 import { errorResponse } from '../http/respond.ts'
 import { plainHeaders } from './shell.ts'
 
-/** The answer of a page's handler, with the headers that all answers have. A HEAD has the headers of its GET alone. */
+/**
+ * The answer of a page's handler, with the headers that all answers have. A HEAD is answered with the headers of the
+ * GET alone.
+ */
 export async function answered(
   ctx: Context,
   request: Request,

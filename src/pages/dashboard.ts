@@ -26,9 +26,9 @@ export interface DashboardOptions {
   /** The path prefix the handler is mounted under, such as `/ops/webhooks`. Default ''. */
   readonly basePath?: string
   /**
-   * Judges every request of the dashboard, in place of `admin.authorize`: the page itself as operation `dashboard`, its data by
-   * the names of their operations, `status`, `health` and `plugin-kinds` by these
-   * names. Default: `admin.authorize` of the instance.
+   * Judges every request of the dashboard, in place of `admin.authorize`: the page itself as operation `dashboard`,
+   * requests for data by the names of their operations, `status`, `health` and `plugin-kinds` by these names. Default:
+   * `admin.authorize` of the instance.
    */
   readonly authorize?: Authorize
   /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
@@ -36,7 +36,7 @@ export interface DashboardOptions {
 }
 
 /**
- * Makes the dashboard for those who run the application: a page, and its data below `<basePath>/api`.
+ * Makes the dashboard for those who run the application: a page, and the data of the page below `<basePath>/api`.
  *
  * @example
  * const ops = dashboard(posthorn, { basePath: '/ops/webhooks', authorize: (request) => isOperator(request) })

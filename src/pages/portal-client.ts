@@ -133,5 +133,5 @@ function bound<Calls extends object, Name extends keyof Calls>(
 ): { readonly [Each in Name]: Bound<Calls[Each]> } {
   type Call = (workspace: string, ...rest: unknown[]) => unknown
   const entries = names.map((name) => [name, (...rest: unknown[]) => (calls[name] as Call)(own, ...rest)])
-  return Object.fromEntries(entries) as { readonly [Each in Name]: Bound<Calls[Each]> } // one for each name
+  return Object.fromEntries(entries) as { readonly [Each in Name]: Bound<Calls[Each]> } // a function for each name
 }

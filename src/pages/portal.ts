@@ -40,7 +40,7 @@ export interface PortalSession {
 
 export interface Portal extends Handler {
   /**
-   * Makes a session for the customer who owns a workspace, by its id or name.
+   * Makes a session for the customer who owns a workspace, named by id or name.
    * @throws PosthornError `validation`, `unknown_workspace`
    */
   session(workspace: string, options?: SessionOptions): Promise<PortalSession>

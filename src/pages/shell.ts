@@ -24,7 +24,7 @@ export interface Shell {
   document(): Promise<Response>
 }
 
-/** Headers of every answer: nothing is guessed, nothing is told to others. */
+/** Headers of every answer: browsers guess no content type and send no referrer. */
 export const plainHeaders: Readonly<Record<string, string>> = {
   'referrer-policy': 'no-referrer',
   'x-content-type-options': 'nosniff',

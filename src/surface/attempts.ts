@@ -10,7 +10,7 @@ export interface AttemptListInput extends ListInput {
   readonly event_id?: string
   /** Attempts at this endpoint. */
   readonly endpoint_id?: string
-  /** Attempts that stand there now. */
+  /** Only attempts with this status. */
   readonly status?: AttemptStatus
   /** When attempts are due. */
   readonly scheduled_at?: TimeFilter

@@ -9,9 +9,9 @@ export interface ConfigService {
    */
   sync(workspace: string, document: ConfigDocument, options?: { dryRun?: boolean }): Promise<SyncReport>
   /**
-   * Answers the configuration as a document, which syncs back to no change.
-   * `secrets`: in clear, as masks, or sealed as they are stored. Default `masked` with the option `secrets`, else `clear`,
-   * which is then the only one.
+   * Answers the configuration as a document. A sync of that document changes nothing. `secrets`: in clear text, as
+   * masks, or sealed as they are stored. Default `masked` with the option `secrets`; without it `clear` is the default
+   * and the only choice.
    * @throws PosthornError validation, unknown_workspace; unavailable when a secret cannot be opened
    */
   dump(workspace: string, options?: { secrets?: ShownAs | undefined }): Promise<ConfigDocument>

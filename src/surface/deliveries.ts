@@ -18,7 +18,7 @@ export interface DeliveryListInput {
   readonly endpoint_id?: string
   /** Deliveries of events of exactly this type. */
   readonly event_type?: string
-  /** Deliveries that stand there now. */
+  /** Only deliveries with this status. */
   readonly status?: DeliveryStatus
   /** Deliveries whose last try was answered with this HTTP status, 100 to 599. */
   readonly response_status?: number

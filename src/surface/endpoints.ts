@@ -17,12 +17,12 @@ export interface TestInput {
 /** Endpoints: where deliveries go. `workspace` is an id or a name. `Input` is what may be written. */
 export interface EndpointService<Input = EndpointInput> extends ResourceService<Endpoint, Input, OwnedListInput> {
   /**
-   * Tells how the endpoint does: its last success and failure, what waits, and its success rates.
+   * Answers how the endpoint does: the last success and failure, what waits, and the success rates.
    * @throws PosthornError not_found, unknown_workspace
    */
   health(workspace: string, id: string): Promise<EndpointHealth>
   /**
-   * Makes one sample delivery now, and answers its attempt after the attempt ended. A failed attempt is not retried.
+   * Makes one sample delivery now, and answers the attempt once it has ended. A failed attempt is not retried.
    * @throws PosthornError not_found, validation, unknown_workspace, overloaded, unavailable
    * @example const { status, response } = await posthorn.endpoints.test('default', endpoint.id)
    */

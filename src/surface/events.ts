@@ -31,7 +31,7 @@ export interface ReplayInput {
    * call looks at 50,000 events at most. Default false.
    */
   readonly missing?: boolean
-  /** Where an earlier call stopped: its `next`. */
+  /** Where an earlier call stopped: the `next` that it answered. */
   readonly after?: string
   /** The most deliveries that one call looks at, 1 to 10,000. Default 10,000. */
   readonly limit?: number
@@ -47,7 +47,10 @@ export interface ReplayReport {
   readonly next: string | null
 }
 
-/** Which events are erased. One of the three filters is required, and all that are given must hold. */
+/**
+ * Which events are erased. At least one of the three filters is required. An event is erased when it meets all filters
+ * that are given.
+ */
 export interface EraseInput {
   /** The event with this `unique_id`. */
   readonly unique_id?: string
@@ -83,13 +86,13 @@ export interface Explanation {
   readonly endpoint_name: string | null
   /** Whether the event was sent to the endpoint, or will be. */
   readonly matched: boolean
-  /** One sentence. */
+  /** A sentence. */
   readonly reason: string
   /** The newest 20 attempts of the event at this endpoint, the oldest first, without headers and bodies. */
   readonly attempts: readonly Attempt[]
   /** When the open attempt is next due, unix milliseconds, pauses counted; null when none is open, and while the endpoint is paused. */
   readonly next_due_at: number | null
-  /** How many attempts there are. */
+  /** The number of attempts. */
   readonly tries: number
 }
 
@@ -103,8 +106,8 @@ export interface EventService<Input = EventInput, Row = CatalogueEvent> extends 
   /** The text of the event's `data`, byte for byte as received. @throws PosthornError not_found, unknown_workspace */
   raw(workspace: string, id: string): Promise<string>
   /**
-   * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored event.
-   * `created` tells which of both happened. `data` may be a `JsonText`, which is delivered byte for byte.
+   * Publishes an event. When its `unique_id` was seen before, nothing is stored or sent, and the answer is the stored
+   * event. `created` says which of the two happened. `data` may be a `JsonText`, which is delivered byte for byte.
    * @throws PosthornError validation, unknown_workspace, unique_violation (a taken `id`), rate_limited, overloaded, unavailable
    * @example await posthorn.events.create('default', { event_type: 'invoice.paid', data: { id: 'in_1' } })
    */
@@ -116,7 +119,7 @@ export interface EventService<Input = EventInput, Row = CatalogueEvent> extends 
    * @example const answers = await posthorn.events.createMany('default', [{ event_type: 'invoice.paid', data: { id: 'in_1' } }])
    */
   createMany(workspace: string, inputs: readonly Input[]): Promise<readonly PublishAnswer<Row>[]>
-  /** Sends an event to one endpoint once more. @throws PosthornError not_found, validation, unknown_workspace */
+  /** Sends an event to an endpoint once more. @throws PosthornError not_found, validation, unknown_workspace */
   retry(workspace: string, id: string, endpointId: string): Promise<Attempt>
   /**
    * Tells for each endpoint of the workspace, in the order of ids, whether it got the event, and why.
@@ -131,7 +134,7 @@ export interface EventService<Input = EventInput, Row = CatalogueEvent> extends 
    */
   replay(workspace: string, input: ReplayInput, options?: { dryRun?: boolean }): Promise<ReplayReport>
   /**
-   * Erases an event with its attempts and all that was recorded of them. Open attempts are not sent. Unknown ids are fine.
+   * Erases an event with its attempts and all records of them. Open attempts are not sent. Unknown ids are fine.
    * @throws PosthornError unknown_workspace
    */
   delete(workspace: string, id: string): Promise<void>

@@ -4,7 +4,7 @@ import type { InstanceStatsInput, StatsReport } from '../schema/stats.ts'
 /** Statistics of all workspaces together, and of the processes that work for them. */
 export interface InstanceService {
   /**
-   * The attempts of all workspaces that ended, counted as `stats` counts those of one.
+   * The ended attempts of all workspaces, counted as `stats` counts the attempts of a workspace.
    * @throws PosthornError validation
    */
   stats(query?: InstanceStatsInput): Promise<StatsReport>

@@ -37,7 +37,7 @@ export interface Posthorn<Catalogue extends object = AnyEvents, Plugins = Plugin
   readonly statusHandler: Handler
   /** Seals what is stored with the key that seals now, and counts values by key. */
   readonly secrets: SecretsService
-  /** The report of this instance: memory, counters of this process since its start, and the queue. */
+  /** The report of this instance: memory, counters of this process since it started, and the queue. */
   status(): Promise<StatusReport>
   /** Whether storage and queue answer and take writes, within 4 s; a fault is reported within 5 s. */
   health(): Promise<HealthReport>
@@ -49,7 +49,7 @@ export interface Posthorn<Catalogue extends object = AnyEvents, Plugins = Plugin
   /** The service functions for a caller: `posthorn.on('change')` and the log tell `actor` as who called. */
   as(actor: string): ServiceFunctions<Catalogue, Plugins>
   /**
-   * The service functions bound to the host's open transaction: what is written there exists if and only if the host commits.
+   * The service functions bound to the host's open transaction: what they write exists if and only if the host commits.
    * `wake: false` sends no notification; polling then finds the job.
    * @throws PosthornError transaction_required where the storage cannot join a transaction
    */

@@ -4,7 +4,9 @@ import type { Listed } from './lists.ts'
 /** A JSON merge patch of what a client may write (RFC 7396). */
 export type MergePatch<Input> = { readonly [Name in keyof Input]?: PatchOf<Input[Name]> | null }
 
-/** Lists are replaced whole. `MergePatch` itself is no condition, so that an editor shows its name. */
+/**
+ * Lists are replaced whole. This condition stands outside `MergePatch`, so that an editor shows the name `MergePatch`.
+ */
 type PatchOf<Value> = Value extends readonly unknown[] ? Value : Value extends object ? MergePatch<Value> : Value
 
 /** Create, read, update and delete of one kind of configuration row. `workspace` is an id or a name. */
@@ -22,12 +24,13 @@ export interface ResourceService<Row, Input, Query extends ListInput> extends Li
    */
   update(workspace: string, id: string, input: Partial<Input>): Promise<Row>
   /**
-   * Changes a row by a JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a member, which
-   * then has its default, and lists are replaced whole. Of patches at the same moment each one holds.
+   * Changes a row by a JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a member,
+   * which then has its default, and lists are replaced whole. When several patches come at the same moment, each takes
+   * effect.
    * @throws PosthornError not_found, validation, unknown_workspace, unique_violation, overloaded (too many writers at once)
    * @example await posthorn.endpoints.patch('default', endpoint.id, { request: { timeout: 5000 } })
    */
   patch(workspace: string, id: string, patch: MergePatch<Input>): Promise<Row>
-  /** Deletes a row. An id that is not there is no error. @throws PosthornError unknown_workspace */
+  /** Deletes a row. An id that does not exist is no error. @throws PosthornError unknown_workspace */
   delete(workspace: string, id: string): Promise<void>
 }

@@ -35,12 +35,16 @@ export interface WorkspaceService {
    */
   update(id: string, input: Partial<WorkspaceInput>): Promise<Workspace>
   /**
-   * Changes a workspace by a JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a member,
-   * which then has its default, and lists are replaced whole. Of patches at the same moment each one holds.
+   * Changes a workspace by a JSON merge patch (RFC 7396): members of objects are merged at any depth, null removes a
+   * member, which then has its default, and lists are replaced whole. When several patches come at the same moment,
+   * each takes effect.
    * @throws PosthornError not_found, validation, unique_violation, overloaded (too many writers at once)
    * @example await posthorn.workspaces.patch('acme', { limits: { events_per_second: 50 } })
    */
   patch(id: string, patch: MergePatch<WorkspaceInput>): Promise<Workspace>
-  /** Deletes a workspace with all that is in it. An id that is not there is no error. @throws PosthornError validation (`default`) */
+  /**
+   * Deletes a workspace with all its rows. An id that does not exist is no error. @throws PosthornError validation
+   * (`default`)
+   */
   delete(id: string): Promise<void>
 }

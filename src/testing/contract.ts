@@ -4,7 +4,7 @@ export interface Opened<Subject> {
   close(): Promise<void>
 }
 
-/** One promise of a contract. `run` throws when it is broken. Cases run in any order, and side by side. */
+/** One promise of a contract. `run` throws when the promise is broken. Cases run in any order, and side by side. */
 export interface ContractCase<Subject> {
   readonly name: string
   run(open: () => Promise<Opened<Subject>>): Promise<void>
@@ -16,7 +16,7 @@ export interface ContractCase<Subject> {
  */
 export type Contract<Subject> = readonly ContractCase<Subject>[]
 
-/** A case that opens one namespace and lets it go, however it ends. */
+/** A case that opens a namespace, and closes it however the case ends. */
 export function promise<Subject>(name: string, check: (subject: Subject) => Promise<void>): ContractCase<Subject> {
   return {
     name,

@@ -8,7 +8,7 @@ export interface Equivalence<Subject> {
   readonly right: Subject
 }
 
-/** What both sides say of one thing. */
+/** The answers of both sides to the same question. */
 export interface Pair<Value> {
   readonly left: Value
   readonly right: Value
@@ -22,7 +22,7 @@ export async function inBoth<Subject, Answer>(
   return { left: await run(left, 'left'), right: await run(right, 'right') }
 }
 
-/** Throws, with what leads there again, when the two differ. */
+/** Throws when the two differ. The error says how to repeat the run that led to the difference. */
 export function alike(seed: number, step: number, what: unknown, { left, right }: Pair<unknown>): void {
   if (isEqual(left, right)) return
   const text = JSON.stringify({ seed, step, what, left, right })

@@ -8,11 +8,11 @@ export interface FakeClock extends Clock {
   readonly system: false
   elapsed(): number
   /**
-   * Goes on by `ms`. Each sleeper until then wakes at its time, in order, and what it does next runs before
-   * the clock goes on, as far as it waits for no real time.
+   * Goes on by `ms`. Each sleeper whose time comes meanwhile wakes at that time, in order. What the sleeper does next
+   * runs before the clock goes on, as far as it does not wait for real time.
    */
   advance(by: Span): Promise<void>
-  /** Goes on by that much at once if nobody sleeps until then; else it answers false and stands still. */
+  /** Goes on by `ms` at once if nobody sleeps until then; else answers false and stands still. */
   skip(ms: number): boolean
 }
 

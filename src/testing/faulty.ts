@@ -7,15 +7,15 @@ export const injectedFault = 'injected fault'
 export interface Fault {
   /** Which call fails, counted from 1 over all methods of the contract. */
   readonly failAt: number
-  /** `before`: the call is not made. `after`: it is made, and its answer is lost. */
+  /** `before`: the call is not made. `after`: the call is made, and the answer is lost. */
   readonly mode: 'before' | 'after'
   /** Hears of every call, before it is made. */
   onCall?(count: number, name: string): void
 }
 
 /**
- * The same contract, one call of which fails as a lost connection does.
- * Run a scenario once for every call to see what a crash at each point leaves behind.
+ * The same contract, but one call fails as a lost connection does. Run a scenario once for every call to see what a
+ * crash at each point leaves behind.
  *
  * @example const posthorn = createTestPosthorn({ storage: faulty(memory(), { failAt: 3, mode: 'after' }) })
  */

@@ -16,7 +16,7 @@ export async function runInboxEquivalence({ seed, operations, left, right }: Equ
 
   const message = (): Message => ({
     id: `m${below(5) === 0 ? below(count + 1) : count++}`,
-    // One of them has most messages.
+    // `a` has most messages.
     workspaceId: of(['a', 'a', 'a', 'a', 'b', 'c', 'a:b']),
     event_type: 'x',
     data: JSON.stringify('x'.repeat(below(40))),

@@ -15,5 +15,5 @@ export function intercepted<Contract extends object>(
     const nested = typeof member === 'object' && member !== null && !Array.isArray(member)
     return [key, nested ? intercepted(member, around, `${name}.`) : member]
   })
-  return Object.fromEntries(entries) as Contract // the same members, each with its own signature
+  return Object.fromEntries(entries) as Contract // the same members with the same signatures
 }

@@ -2,15 +2,18 @@ import type { MemoryTransaction } from '../../adapters/memory/index.ts'
 
 /** A transaction of memory, in the place of a database client inside `BEGIN`. */
 export interface TestTransaction extends MemoryTransaction {
-  /** Everything written through it is there from now on. Rejects, with nothing written, when it conflicts with other writes. */
+  /**
+   * From now on everybody sees what was written through the transaction. Rejects, with nothing written, when the
+   * transaction conflicts with other writes.
+   */
   commit(): Promise<void>
   /** Nothing of it ever was. */
   rollback(): Promise<void>
 }
 
 /**
- * Makes host code testable that publishes inside its own transaction, without a database.
- * What is written is seen through `using(tx)` alone until the commit. It copies the whole memory, so it is for tests.
+ * A transaction to test host code that publishes inside a database transaction, without a database. What is written is
+ * seen through `using(tx)` alone until the commit. It copies the whole memory, so it is for tests.
  *
  * @example
  * const tx = memoryTransaction()

@@ -23,7 +23,7 @@ export interface RecordedDelivery extends Outbound {
 
 /** The receiver behind one URL. */
 export interface ScriptedReceiver {
-  /** One reaction a request, in order; the last one repeats. Replaces what was scripted before. */
+  /** One reaction for each request, in order; the last reaction repeats. Replaces an earlier script. */
   answers(...reactions: Reaction[]): void
   readonly received: readonly RecordedDelivery[]
 }

@@ -17,7 +17,7 @@ import { traceCases } from './storage/trace.ts'
 import { upkeepCases } from './storage/upkeep.ts'
 import { workspaceCases } from './storage/workspaces.ts'
 
-/** What every storage promises. Cases on the engine's own queue hold where there is one. */
+/** What every storage promises. Cases about the engine's own queue apply where the engine has a queue. */
 export const storageContract: Contract<Storage> = [
   ...workspaceCases,
   ...collectionCases,

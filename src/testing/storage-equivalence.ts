@@ -55,7 +55,7 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
     async (ws) => {
       const kind = of(['endpoints', 'sources', 'plugins'] as const)
       const made = row[kind]()
-      // Each kind's rows go to its own collection.
+      // Rows of each kind go to the collection of that kind.
       const insert = (storage: Storage) =>
         (storage[kind].insert as (ws: string, row: unknown) => Promise<unknown>)(ws, made)
       return [`insert ${kind} ${JSON.stringify(made)}`, await both(insert)]
@@ -238,7 +238,7 @@ function ordered(rows: readonly StatisticsRow[]): readonly StatisticsRow[] {
   return rows.toSorted((a, b) => (key(a) < key(b) ? -1 : 1))
 }
 
-/** Each workspace has one name, so that all of them can be made. */
+/** Each workspace has a different name, since names are unique: so all workspaces can be made. */
 function nameOf(id: string): string {
   return `name of ${id}`
 }

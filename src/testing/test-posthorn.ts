@@ -29,7 +29,10 @@ export interface TestPosthorn<Catalogue extends object = AnyEvents, Plugins = Pl
   readonly deliveries: readonly RecordedDelivery[] & Posthorn['deliveries']
   /** Scripts the receiver of a URL: `receiver(url).answers(500, 200)`. Others answer 200. */
   receiver(url: string): ScriptedReceiver
-  /** Lets time pass, in milliseconds or as `'1h'`, and does all that falls due meanwhile, at its moment. */
+  /**
+   * Lets time pass, in milliseconds or as `'1h'`, and does everything that falls due meanwhile, at the moment when it
+   * is due.
+   */
   advance(time: number | string): Promise<void>
   /** Resolves at the next such thing. Call it before what brings it about. */
   until(milestone: Milestone): Promise<void>

@@ -125,7 +125,7 @@ export class Holds {
     this.#isClosed = false
   }
 
-  /** Resolves when there are fewer holds, or after `ms`. */
+  /** Resolves when the number of holds falls, or after `ms`. */
   untilFewer(ms: number): Promise<unknown> {
     return this.#fewer.wait(ms)
   }

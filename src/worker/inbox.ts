@@ -66,7 +66,7 @@ export function inboxConsumer(ctx: Context, ingest: Ingest): InboxConsumer {
 
 /**
  * Tries again each second what could not be stored. After the lease another process may store a message too, which
- * changes nothing. But where the storage is there for others, the rest is then left to a later take.
+ * changes nothing. But where storage serves other processes, the rest is then left to a later take.
  */
 async function storeUntilBack(
   ctx: Context,

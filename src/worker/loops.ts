@@ -61,7 +61,7 @@ async function deliveryLoop(run: Run): Promise<void> {
       const max = parts.deliveries.mayClaim()
       const claimed = max > 0 ? await parts.deliveries.claim({ paced: true }) : 0
       if (claimed > 0) idle.reset()
-      if (max > 0 && claimed >= max) return // there may be more
+      if (max > 0 && claimed >= max) return // more jobs may be due
       const asks = max > 0 && !wakeups.jobs.isRemembered()
       const ms = asks ? Math.min(idle.ms, await untilDue(), parts.slots.untilRoom()) : idle.maxMs
       const cause = await wakeups.jobs.wait(ms, signal)

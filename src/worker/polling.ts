@@ -9,7 +9,7 @@ const maxIdleMs = 1000
 /** The longest wait where the engine reports new jobs and messages. */
 const maxIdleListeningMs = 10_000
 
-/** How long an idle loop waits before it asks the engine again. The less there is to do, the more rarely it asks. */
+/** How long an idle loop waits before it asks the engine again. It asks more rarely the less work it finds. */
 export class IdleWait {
   readonly maxMs: number
   #ms = firstIdleMs

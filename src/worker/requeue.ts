@@ -6,7 +6,7 @@ const graceMs = 4_000
 
 /** Adds overdue attempts to the queue again, page by page: their jobs were lost with a crashed process or a lost queue. */
 export interface Requeue {
-  /** Does the next page, at most 500 attempts. Answers whether there may be more pages. */
+  /** Does the next page, at most 500 attempts. Answers whether more pages may follow. */
   page(): Promise<boolean>
 }
 

@@ -23,7 +23,7 @@ export class Slots {
   readonly #slow: SlowEndpoints
   readonly #spread: Spread
   #holds = 0
-  /** Whether the last claim brought jobs for which there was no slot: then the next claim has to look past them. */
+  /** Whether the last claim brought jobs for which no slot was free: then the next claim has to look past them. */
   #hadSurplus = false
   /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
   #turn: { readonly at: number; readonly stop: () => void } | null = null
@@ -121,7 +121,7 @@ export class Slots {
     return this.#spread.gapMs()
   }
 
-  /** Milliseconds until there may be room for a new endpoint although no request ends. Infinity: there will be none. */
+  /** Milliseconds until a new endpoint may get a slot although no request ends. Infinity: never. */
   untilRoom(): number {
     return this.#slow.untilSilent()
   }

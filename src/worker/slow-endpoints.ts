@@ -156,7 +156,10 @@ export class SlowEndpoints {
     this.#list.put({ ...watched, slots: watched.slots - 1, isWaiting: watched.slots === 1 })
   }
 
-  /** Milliseconds until a waiting job of a watched endpoint may be claimed; null when there is none, or no slot for it. */
+  /**
+   * Milliseconds until a waiting job of a watched endpoint may be claimed; null when no job waits, or no slot is free
+   * for it.
+   */
   untilTurn(): number | null {
     if (this.#list.mayTry('new')) return gatherMs
     if (!this.#list.mayTry('slow')) return null

@@ -37,7 +37,7 @@ export class TenantSlots {
   /** Answers whether a workspace used as many slots as it might, and may use more now. */
   release({ workspace, group, priority }: Claim): boolean {
     const maxBefore = maxFor(this.free)
-    const mayBeAtShare = this.#used >= maxBefore // there is none while most slots are free
+    const mayBeAtShare = this.#used >= maxBefore // no workspace is, while most slots are free
     this.#used--
     change(this.byWorkspace, workspace, -1)
     change(this.byGroup, group, -1)

@@ -119,8 +119,8 @@ async function purgeLimited(ctx: Context, signal: AbortSignal | undefined): Prom
 }
 
 /**
- * Each minute those of the configurations at hand, each hour those of all workspaces: one that nobody delivers for may be
- * at hand nowhere. Until then the secret only stands there: nothing signs with it.
+ * Each minute it looks at the cached configurations, each hour at all workspaces: no process may have cached a
+ * workspace without deliveries. Until then the secret is only stored: nothing signs with it.
  */
 async function removeEnded(ctx: Context): Promise<void> {
   await ctx.clock.ready()

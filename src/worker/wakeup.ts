@@ -28,7 +28,9 @@ export interface Wakeup {
   forget(): void
   /** Whether a cause is remembered: the next wait would end at once. */
   isRemembered(): boolean
-  /** Resolves with the next cause, `only` where one is given, or with null after `ms` or when the signal aborts. */
+  /**
+   * Resolves with the next cause (with `only`, where it is given), or with null after `ms` or when the signal aborts.
+   */
   wait(ms: number, signal?: AbortSignal, only?: Cause): Promise<Cause | null>
 }
 

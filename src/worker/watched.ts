@@ -9,7 +9,7 @@ export interface Watched {
   readonly triedAt: number
   /** Slots in use: more than 1 when an endpoint became slow while several requests were in flight. */
   readonly slots: number
-  /** Whether a job is known to wait: a claim brought a job and there was no slot, or a try has just ended. */
+  /** Whether a job is known to wait: a claim brought a job and no slot was free, or a try has just ended. */
   readonly isWaiting: boolean
 }
 

@@ -66,8 +66,9 @@ export class Watchlist {
   }
 
   /**
-   * Chooses endpoints to be tried: up to `most` with a waiting job, in turns by workspace; and up to `most` of which nobody
-   * knows whether a job waits, or all of these when there are more free slots than endpoints with a waiting job.
+   * Chooses endpoints to be tried: up to `most` with a waiting job, in turns by workspace; and up to `most` endpoints
+   * for which nobody knows whether a job waits, or all of these when more slots are free than endpoints have a waiting
+   * job.
    */
   choose(kind: Kind, max: number): readonly string[] {
     const { waiting, others, count, tried, free } = this.#kinds[kind]
@@ -77,7 +78,7 @@ export class Watchlist {
     for (const { group, workspace } of this.#waitingInTurns(kind)) {
       if (chosen.length >= left) break
       chosen.push(group)
-      const endpoints = waiting.get(workspace)! // the endpoint is in there
+      const endpoints = waiting.get(workspace)! // `waiting` holds the endpoint
       waiting.delete(workspace)
       waiting.set(workspace, endpoints) // now the workspace comes last
     }

@@ -10,7 +10,7 @@ export function t(key: TextKey, values: Readonly<Record<string, string | number>
   return (texts[key] ?? english[key]).replace(/\{(\w+)\}/g, (whole, name: string) => String(values[name] ?? whole))
 }
 
-/** The text of a key that is made of parts; the last part where there is none. */
+/** The text of a key that is made of parts; the last part where the key has no text. */
 export function tOf(prefix: string, name: string): string {
   return texts[`${prefix}.${name}`] ?? name
 }

@@ -86,7 +86,10 @@ function refusalOf({ right }: Offered, { readOnly }: Session, { allow }: PortalS
   return readOnly ? 'the session is read-only' : null
 }
 
-/** The workspace of a session; null where it is gone. One that was made anew under the same id is another one. */
+/**
+ * The workspace of a session; null where it is gone. A workspace that was made anew under the same id is another
+ * workspace.
+ */
 async function workspaceOf(ctx: Context, { workspace, issuedAt }: Session) {
   try {
     const found = await resolveWorkspace(ctx, workspace)

@@ -8,14 +8,14 @@ import { endpointResources } from '../../services/endpoints.ts'
 import type { Services } from '../../services/use-cases.ts'
 import type { PortalSettings } from './options.ts'
 
-/** An endpoint as its owner sees it. */
+/** An endpoint as the customer sees it. */
 export interface PortalEndpoint extends Pick<
   Endpoint,
   'id' | 'description' | 'events' | 'enabled' | 'paused' | 'disabled_at' | 'disabled_reason' | 'disabled_detail'
 > {
   /** Where deliveries are sent. */
   readonly url: string
-  /** Headers of the owner's own; null where there are none, and where the host does not offer them. */
+  /** Headers that the customer set; null where no header is set, and where the host does not offer headers. */
   readonly headers: Readonly<Record<string, string>> | null
   /** When the endpoint was made, unix milliseconds. */
   readonly created_at: Millis
@@ -44,7 +44,7 @@ export function portalEndpoints(ctx: Context, { allow, maxEndpoints, httpsOnly, 
   const { deliver, limits } = ctx.settings
   const settings = {
     ...ctx.settings,
-    // There is a secret to show, then; what the host has chosen to sign with stands.
+    // The portal shows a secret, so `none` becomes Standard Webhooks; any other choice of the host stands.
     deliver: {
       ...deliver,
       sign: deliver.sign === 'none' ? ('standard-webhooks' as const) : deliver.sign,

@@ -49,7 +49,7 @@ export function find(method: string, path: string): Found {
     const params = paramsOf(each.route.path, path)
     return params === null ? [] : [{ offered: each, params }]
   })
-  // A path with words in it comes before one with an id there: `/events/replay` is no event.
+  // A path with a word comes before a path with an id in the same place: `/events/replay` is no event.
   const [first] = fitting.toSorted((a, b) => Object.keys(a.params).length - Object.keys(b.params).length)
   if (first === undefined) return { kind: 'unknown' }
   const match = fitting.find((each) => each.offered.route.method === method)

@@ -14,7 +14,7 @@ export interface PortalAllowances {
   readonly headers: boolean
   /** See the signing secret. */
   readonly secret: boolean
-  /** Replace the signing secret by a new one. */
+  /** Replace the signing secret by a new secret. */
   readonly rotate: boolean
   /** Send test events. */
   readonly test: boolean

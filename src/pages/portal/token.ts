@@ -39,7 +39,7 @@ export function tokensOf({ hmac }: Pick<Platform, 'hmac'>, secrets: readonly str
 
   return {
     async sign({ workspace, readOnly, issuedAt, expiresAt, revision, returnUrl }) {
-      const [key] = keys as [Uint8Array] // there is at least one: portal() asks for it
+      const [key] = keys as [Uint8Array] // at least one: portal() asks for it
       const claims = {
         w: workspace,
         o: readOnly ? 1 : 0,

@@ -34,7 +34,7 @@ export interface History {
 /** Time that a pause, once stored, may take to reach a claim that was under way. */
 const slackMs = 5_000
 
-/** Every way in which a history breaks what is promised; none for a good one. */
+/** Every way in which a history breaks a promise; nothing for a good history. */
 export function violations(history: History): string[] {
   return [
     ...lost(history),
@@ -108,7 +108,7 @@ function outcomes({ attempts, sends }: History): string[] {
   })
 }
 
-/** Two processes that live never send one attempt at once. */
+/** Two living processes never send the same attempt at once. */
 function overlaps({ sends }: History): string[] {
   const broken: string[] = []
   const byAttempt = new Map<string, SeenSend[]>()

@@ -12,7 +12,7 @@ const patienceMs = 1000
 const slow = 'crowd'
 const quick = 'quick'
 
-/** Endpoints of a workspace that take their time, and one of another workspace that answers at once. */
+/** Slow endpoints of a workspace, and an endpoint of another workspace that answers at once. */
 export const crowd = {
   async make(posthorn: Posthorn, [first, second]: readonly string[]): Promise<void> {
     const endpoint = (workspace: string, id: string, event: string) =>
@@ -33,8 +33,8 @@ export const crowd = {
 }
 
 /**
- * A process that knows all endpoints to answer gets more slow deliveries of one workspace than it has slots. Says which
- * deliveries of another workspace had to wait for them.
+ * A process in which every endpoint has answered before gets more slow deliveries of one workspace than it has slots.
+ * Answers which deliveries of another workspace had to wait for the slow deliveries.
  */
 export async function unfairness(world: World, begin: () => SimulatedProcess): Promise<string[]> {
   const { clock, sends } = world

@@ -52,15 +52,15 @@ const faultPercent = 4
 const calmStepMs = 10_000
 const calmSteps = 60
 const skewMs = 300_000
-/** By how much a wall clock is set while its process works: by a second, an hour, a day, forward or back. */
+/** By how much a wall clock is set while the process works: by a second, an hour, a day, forward or back. */
 const clockSteps = [1000, -1000, 3_600_000, -3_600_000, 86_400_000, -86_400_000] as const
 const workspaces = ['default', 'second', 'third'] as const
 
 /**
- * Runs processes over one storage through publishing in several workspaces, failing receivers, deaths, lost answers, clocks
- * that differ by five minutes and clocks that are set, in virtual time; then lets them come to rest and checks the history:
- * nothing lost, nothing doubled, nothing early, limits kept, pauses kept. In the end a fresh process gets a crowd of slow
- * deliveries of one workspace: the others may not wait for them.
+ * Runs processes over one storage through publishing in several workspaces, failing receivers, deaths, lost answers,
+ * clocks that differ by five minutes and clocks that are set, in virtual time; then lets them come to rest and checks
+ * the history: nothing lost, nothing doubled, nothing early, no limit exceeded, no pause broken. In the end a fresh
+ * process gets a crowd of slow deliveries of one workspace: the others may not wait for them.
  * @throws SimulationError
  * @example await simulate({ seed: 1, workers: 3, events: 20, storage: () => myStorage() })
  */
@@ -183,7 +183,7 @@ async function storm(world: World, dice: Random, { workers, events }: { workers:
   return { accepted, processes, deaths }
 }
 
-/** A process whose storage does not answer at its start tries again, as its supervisor would have it do. */
+/** Starts a process. While storage does not answer it tries again, as a supervisor would do. */
 function startUntilUp(process: SimulatedProcess, world: World): void {
   process.posthorn.start().catch(async () => {
     await world.clock.sleep(1000)

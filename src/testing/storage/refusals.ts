@@ -11,7 +11,7 @@ const lone = '"\ud800"'
 const numbers = [Number.NaN, Infinity, -Infinity, 1e300, 0.5, 2 ** 63]
 const place = (n: number) => String(100 + n)
 
-/** Entries that an engine may refuse, each with an attempt of its own. */
+/** Entries that an engine may refuse, each with a separate attempt. */
 function oddEntries(revision: number): readonly IngestEntry[] {
   const of = (n: number, more: object, tries: object = {}) => {
     const id = `odd${place(n)}`
@@ -54,7 +54,7 @@ const oddities: readonly Partial<Settlement>[] = [
   { workspaceId: nul },
 ]
 
-/** Every other one of a list is `odd`, as far as there are odd ones. */
+/** Every other item of the list is odd, until the odd items are used up. */
 const between = <Item>(fine: (n: number) => Item, odd: readonly Item[]): Item[] =>
   [...odd, null].flatMap((one, n) => (one === null ? [fine(n)] : [fine(n), one]))
 

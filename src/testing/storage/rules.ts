@@ -178,7 +178,7 @@ async function opened(storage: Storage, number: number): Promise<string> {
   return here
 }
 
-/** Replaces the row of a plan that puts one row which exists; null for any other plan. */
+/** Replaces the row of a plan that puts a single row, and that row exists; null for any other plan. */
 async function updated(storage: Storage, plan: ConfigPlan) {
   const rows = kinds.flatMap((kind) => [...plan[kind].put.map((row) => ({ kind, row })), ...plan[kind].remove])
   const [only] = rows

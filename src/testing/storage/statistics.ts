@@ -12,7 +12,7 @@ const plain = { enqueue: false }
 const query: StatisticsQuery = { workspaceId: 'w', step: 'hour', from: start, to: start + 100 * dayMs }
 const untold = { minutesBefore: 0, hoursBefore: 0, daysBefore: 0, limit: 1000 }
 
-/** Settles attempts of one event in a workspace `w`, one for each ending, and folds what they leave. */
+/** Settles attempts of one event in a workspace `w`, one for each ending, and folds the notes. */
 async function settled(storage: Storage, endings: readonly (Partial<Settlement> & { endpoint?: string })[]) {
   const tries = endings.map(({ endpoint: endpoint_id = 'ep' }, i) => attempt(`t${1000 + i}`, 'e', { endpoint_id }))
   await filled(storage, [event('e')], tries)

@@ -138,7 +138,7 @@ export const upkeepCases: Contract<Storage> = [
     ok(rounds > 0 && rounds < 20, `${rounds} rounds`)
     equal(ids((await storage.events.list('other', everything)).rows), ['c'], 'events')
     equal(ids((await storage.attempts.list('other', everything)).rows), ['v'], 'attempts')
-    // Its ids are free again.
+    // The ids of the deleted workspace can be used again.
     const again = { workspaceId: 'other', revision, event: event('a'), attempts: [attempt('t', 'a')] }
     equal(await storage.events.ingest([again], plain), [{ kind: 'stored' }], 'the old ids')
   }),

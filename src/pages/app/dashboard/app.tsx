@@ -57,7 +57,7 @@ function Deliveries({ scope }: { readonly scope: Scope }) {
   return <DeliveriesView scope={scope} types={(types.data ?? []).map(({ event_type }) => event_type)} />
 }
 
-/** The workspace that the address names, else the one that was shown last. */
+/** The workspace that the address names, else the workspace that was shown last. */
 let last = 'default'
 
 function workspaceOf(path: string): string {
@@ -113,7 +113,7 @@ function Current({ path }: { readonly path: string }) {
   const workspace = match('/w/:ws', path.split('/').slice(0, 3).join('/'))?.['ws']
   if (workspace !== undefined) {
     const rest = `/${path.split('/').slice(3).join('/')}`
-    // A path of words comes before one with an id in the same place.
+    // A path with a word comes before a path with an id in the same place.
     const [found] = Object.entries(views)
       .flatMap(([pattern, view]) => {
         const parts = match(pattern === '' ? '/' : pattern, rest)

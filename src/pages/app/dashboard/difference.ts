@@ -1,4 +1,4 @@
-/** A line of one text or of both. */
+/** A line of the old text, of the new text or of both. */
 export interface Line {
   readonly kind: 'add' | 'remove' | 'same'
   readonly text: string

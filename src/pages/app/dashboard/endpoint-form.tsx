@@ -68,7 +68,7 @@ function draftOf({ id, name, description, request, retry, events, rate_limit, me
   }
 }
 
-/** A number where the text is one; else the text, for the server to refuse. */
+/** The text as a number; a text that is no number stays, for the server to refuse. */
 function numberOf(text: string): number | string {
   return text.trim() !== '' && Number.isFinite(Number(text)) ? Number(text) : text
 }

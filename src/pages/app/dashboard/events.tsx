@@ -83,7 +83,7 @@ export function EventsView({ scope }: { readonly scope: Scope }) {
   )
 }
 
-/** Opens an event whose id one has. */
+/** Opens the event of an id that the user has. */
 function OpenById({ scope }: { readonly scope: Scope }) {
   const [id, setId] = useState('')
   const open = (event: Event) => {

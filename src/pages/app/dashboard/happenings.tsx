@@ -27,7 +27,7 @@ interface About {
   readonly age_seconds?: number
 }
 
-/** Operational events of one kind about one thing: the latest of them, and how many there are. */
+/** Operational events of one kind about one subject: the latest of them, and their number. */
 interface Happening {
   readonly latest: Event
   readonly about: About
@@ -128,7 +128,7 @@ function Subject({ of }: { readonly of: About }) {
     id === undefined || operation !== undefined
       ? null
       : `/api/workspaces/${segment(workspace_id)}/${kind}/${segment(id)}`
-  const { data: row } = useLoad(path, (signal) => onceAsked(path!, signal)) // only where there is a path
+  const { data: row } = useLoad(path, (signal) => onceAsked(path!, signal)) // called only with a path
   if (queue_size !== undefined) {
     const age = duration(age_seconds * 1000)
     return <span class="dim">{t('operations.backlog', { n: count(queue_size), age })}</span>

@@ -56,7 +56,9 @@ export async function ask<Answer>(path: string, init: Init = {}): Promise<Answer
 
 const underway = new Map<string, Promise<unknown>>()
 
-/** Asks for JSON that several parts of a view need: those that ask while one request is under way share its answer. */
+/**
+ * Asks for JSON that several parts of a view need: parts that ask while the same request is under way share its answer.
+ */
 export async function askShared<Answer>(path: string): Promise<Answer> {
   const asked = underway.get(path) ?? ask(path).finally(() => underway.delete(path))
   underway.set(path, asked)
@@ -78,7 +80,7 @@ function errorOf(status: number, text: string): AskError {
   try {
     body = JSON.parse(text) as ErrorBody
   } catch {
-    // A proxy or the host answered in a form of its own.
+    // A proxy or the host answered, in another form.
   }
   const { message = `The server answered ${status}.`, error } = body
   return new AskError(

@@ -132,7 +132,7 @@ function timesOf(ticks: readonly number[], step: number): string[] {
   })
 }
 
-/** The width of a bucket: the last one begins where the scale would end. */
+/** The width of a bucket: the last bucket begins where the scale would end. */
 function stepOf({ data: [times] }: uPlot): number {
   return times.length < 2 ? 60 : times[1]! - times[0]!
 }
@@ -173,7 +173,7 @@ export function periodOf(text: string | null): Period {
 /** The parameters by which statistics of a period are asked. */
 export function statsQuery(period: Period): { readonly from: number; readonly step: string } {
   const { ms, step } = periods[period]
-  // To the minute, so that parts of a view that ask for the same share one request.
+  // To the minute, so that parts of a view that ask for the same share a request.
   return { from: Math.floor((Date.now() - ms) / 60_000) * 60_000, step }
 }
 

@@ -27,7 +27,7 @@ export function Dialog({
   )
 }
 
-/** Asks before something is done. `word` must be typed where there is one. */
+/** Asks before something is done. A `word` that is given must be typed. */
 export function Confirm({
   title,
   text,

@@ -33,7 +33,7 @@ export function Time({ at, exact = false }: { readonly at: number | null; readon
   )
 }
 
-/** A moment to come; one that passed is due. */
+/** A moment to come; a moment that has passed is shown as due. */
 export function Due({ at }: { readonly at: number | null }) {
   return at !== null && at <= now.value ? <>{t('delivery.due')}</> : <Time at={at} />
 }

@@ -112,7 +112,7 @@ export function RangeFilter() {
   return <ChoiceFilter name="range" label={t('filter.range')} options={options} />
 }
 
-/** The range of the address as a bound of the time, to the minute, so that paging stays with one list. */
+/** The range of the address as a bound of the time, to the minute, so that paging stays in the same list. */
 export function since(): number | null {
   const ms = ranges[parameters.value.get('range') ?? '']
   return ms === undefined ? null : Math.floor((Date.now() - ms) / 60_000) * 60_000

@@ -18,7 +18,7 @@ interface FieldProps {
   }) => ComponentChildren
 }
 
-/** A labelled field with its hint and the reason of its refusal. */
+/** A labelled field with a hint and the reason why its value was refused. */
 export function Field({ label, hint, place, error, children }: FieldProps) {
   const id = useId()
   const own =
@@ -135,7 +135,7 @@ export function FormEnd({
   )
 }
 
-/** Lines of `name: value` as an object; null where there is none. */
+/** Lines of `name: value` as an object; null where no line has this form. */
 export function pairsOf(text: string): Record<string, string> | null {
   const lines = text.split('\n').filter((line) => line.trim() !== '')
   if (lines.length === 0) return null

@@ -23,7 +23,7 @@ interface FrameProps {
 export function Frame({ brand, head, nav, children }: FrameProps) {
   const { path } = place.value
   const all = nav.flatMap(({ items }) => items)
-  // The longest fitting link is the current one.
+  // The longest fitting link is the current link.
   const current = all
     .filter(({ to }) => path === to || path.startsWith(`${to === '/' ? '' : to}/`))
     .toSorted((a, b) => b.to.length - a.to.length)[0]

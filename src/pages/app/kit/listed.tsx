@@ -7,11 +7,11 @@ interface ListedProps<Row> extends Omit<TableProps<Row>, 'rows' | 'keyOf'> {
   readonly of: Loaded<Page<Row>>
   /** Lines of the placeholder. */
   readonly bones?: number
-  /** What there is to say where the list has no row. */
+  /** What to say where the list has no row. */
   readonly none: { readonly title: string; readonly hint?: string }
 }
 
-/** A page of a list: its rows with the way to the pages beside it. */
+/** A page of a list: the rows, with links to the pages beside this page. */
 export function Listed<Row extends { readonly id: string }>({ of, bones, none, ...table }: ListedProps<Row>) {
   return (
     <Panel>

@@ -25,7 +25,7 @@ export function go(path: string, { replace = false } = {}): void {
   place.value = current()
   if (place.value.path === before) return
   scrollTo(0, 0)
-  // The reader of the screen hears the new view from its heading on.
+  // A screen reader reads the new view from the heading on.
   requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
 }
 

@@ -4,7 +4,7 @@ import { t } from '../texts.ts'
 import type { AskError } from './ask.ts'
 import type { Loaded } from './load.ts'
 
-/** Nothing to show, and what one may do. */
+/** Nothing to show, and what the user may do. */
 export function Empty({
   title,
   hint,

@@ -10,7 +10,7 @@ export interface Column<Row> {
   readonly number?: boolean
   /** From which width on the column is shown. Default: always. */
   readonly from?: 'mid' | 'wide'
-  /** The column that gives room: its text is cut. */
+  /** The column that gives room: texts in it are cut. */
   readonly grows?: boolean
 }
 

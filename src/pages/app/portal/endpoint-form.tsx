@@ -112,7 +112,7 @@ function EventChoice({
   const all = chosen.includes('*')
   const known = new Set(types.map(({ event_type }) => event_type))
   const others = chosen.filter((each) => each !== '*' && !known.has(each))
-  // What stands in the field while somebody writes there; the catalogue may come after the field.
+  // The text of the field while somebody writes in it; the catalogue may load after the field.
   const [written, setWritten] = useState<string | null>(null)
   const set = (names: readonly string[], on: boolean) => {
     const rest = chosen.filter((each) => !names.includes(each))

@@ -7,7 +7,9 @@ import { App } from './app.tsx'
 
 const key = 'posthorn portal'
 
-/** The token of the link, which goes out of the address at once, or the one that a reload of the page finds. */
+/**
+ * The token of the link, which is removed from the address at once, or after a reload the token that the page stored.
+ */
 function tokenOf(): string | null {
   const given = location.hash.slice(1)
   if (given !== '') {

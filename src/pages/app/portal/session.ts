@@ -12,7 +12,7 @@ export interface Session {
   readonly return_url: string | null
 }
 
-/** An endpoint as its owner sees it. */
+/** An endpoint as the customer sees it. */
 export interface PortalEndpoint {
   readonly id: string
   readonly url: string

@@ -1,4 +1,7 @@
-/** Code that verifies a delivery, by language: the libraries of Standard Webhooks, and openssl where there is none. */
+/**
+ * Code that verifies a delivery, by language: the libraries of Standard Webhooks, and openssl for languages without
+ * such a library.
+ */
 export const snippets: Readonly<Record<string, string>> = {
   TypeScript: `import { verifyWebhook } from 'posthorn/verify'
 

@@ -82,7 +82,7 @@ function Type({ of, volume }: { readonly of: EventType; readonly volume: number 
   )
 }
 
-/** Types by heading: those without one stand under the first word of their name. */
+/** Types by heading: types without a heading stand under the first word of their name. */
 export function groupsOf(types: readonly EventType[]): readonly (readonly [string, readonly EventType[]])[] {
   const groups = new Map<string, EventType[]>()
   for (const type of types) {

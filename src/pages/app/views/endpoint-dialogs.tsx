@@ -7,7 +7,10 @@ import { t } from '../texts.ts'
 import { Recover } from './recover.tsx'
 import { TestEvent } from './test-event.tsx'
 
-/** What a page of an endpoint asks in a dialog. `since`: when the endpoint was turned off, where one comes from there. */
+/**
+ * What a page of an endpoint asks in a dialog. `since`: when the endpoint was turned off, where the dialog may offer
+ * that time as a start.
+ */
 export type Asked = { readonly kind: 'delete' | 'test' } | { readonly kind: 'recover'; readonly since?: number } | null
 
 export function EndpointDialogs({

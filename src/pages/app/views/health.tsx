@@ -34,7 +34,7 @@ export interface Health {
   readonly stats: Loaded<StatsReport>
 }
 
-/** How an endpoint does. Asked beside the endpoint itself, so that a reader waits for one answer. */
+/** How an endpoint does. Asked beside the endpoint itself, so that a reader waits for both at once. */
 export function useHealth(scope: Scope, endpoint: string): Health {
   const period = periodOf(parameters.value.get('period'))
   const stats = useLoad(

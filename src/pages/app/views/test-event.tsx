@@ -10,7 +10,7 @@ import { say } from '../kit/toast.tsx'
 import type { Attempt, EventType } from '../kit/types.ts'
 import { t, tOf } from '../texts.ts'
 
-/** Sends a sample event to one endpoint, and tells what the endpoint answered. */
+/** Sends a sample event to one endpoint, and shows what the endpoint answered. */
 export function TestEvent({
   scope,
   endpoint,
