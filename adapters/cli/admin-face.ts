@@ -16,7 +16,7 @@ const portalPath = '/portal'
 /** What the admin port serves: the administrative API, the dashboard, and the portal where it has a secret. */
 export function adminFace(posthorn: Posthorn, settings: Settings, code: CodeOptions): Handler {
   const mounts: [path: string, handler: Handler][] = [[dashboardPath, dashboardOf(posthorn, settings, code)]]
-  // Customers have no token of the administrative API: the portal judges its requests by tokens of its own.
+  // Customers have no token of the administrative API: the portal judges requests by the tokens of its sessions.
   if (settings.portalSecret !== undefined) mounts.push([portalPath, portalOf(posthorn, settings, code)])
   return {
     async fetch(request) {
@@ -33,7 +33,7 @@ function dashboardOf(posthorn: Posthorn, { adminToken }: Settings, code: CodeOpt
   return dashboard(posthorn, { basePath: dashboardPath, authorize })
 }
 
-/** The portal as every process with these settings has it. `origin` begins its links. */
+/** The portal as every process with these settings makes it. Links of the portal begin with `origin`. */
 export function portalOf(
   posthorn: Posthorn,
   { portalSecret }: Pick<Settings, 'portalSecret'>,

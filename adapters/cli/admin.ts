@@ -12,11 +12,14 @@ export interface AdminOptions {
   readonly workspace?: string
 }
 
-/** An administrative API, asked for one workspace. */
+/** An administrative API, used for one workspace. */
 export interface Admin extends AdminClient {
   readonly workspace: string
   readonly url: string
-  /** The time of the server by its last answer, unix milliseconds in steps of a second; our own before the first one. */
+  /**
+   * The time of the server by the server's last answer, unix milliseconds in steps of a second; our own time before the
+   * first answer.
+   */
   serverTime(): number
 }
 

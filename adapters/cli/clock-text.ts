@@ -10,7 +10,7 @@ const units = [
   ['s', 1],
 ] as const
 
-/** A span of time in its largest unit: `3m`. */
+/** A span of time in the largest unit that fits: `3m`. */
 export function spanText(ms: number): string {
   const seconds = Math.round(ms / 1000)
   const [name, size] = units.find(([, size]) => seconds >= size) ?? units[3]

@@ -10,10 +10,10 @@ export interface Surroundings {
   readonly env: Environment
 }
 
-/** Makes one command of the command line. */
+/** Makes a command of the command line. */
 export type MakeCommand = (surroundings: Surroundings) => Command
 
-/** A command with what all of them have: an example in its help, `--json`, and errors that are thrown. */
+/** A command with what all commands have: examples in the help text, `--json`, and errors that are thrown. */
 export function command(name: string, description: string, ...examples: readonly string[]): Command {
   return new Command(name)
     .description(description)

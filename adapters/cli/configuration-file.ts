@@ -10,8 +10,9 @@ const names = ['js', 'mjs', 'ts', 'mts', 'yaml', 'yml'].map((ending) => `posthor
 export type FileValues = Readonly<Record<string, unknown>>
 
 /**
- * Reads the configuration file: the one that is named, else `posthorn.config.*` of the working directory, else nothing.
- * @throws UsageError for a file that does not exist or cannot be read, and for two of them.
+ * Reads the configuration file: the file that is named, else `posthorn.config.*` of the working directory, else
+ * nothing.
+ * @throws UsageError for a file that does not exist or cannot be read, and when two such files exist.
  */
 export async function configurationFile(
   named: string | undefined,

@@ -4,7 +4,7 @@ import type { ConfigDocument } from 'posthorn'
 export interface RowChange {
   readonly change: 'created' | 'updated' | 'deleted'
   readonly kind: 'endpoint' | 'source' | 'plugin'
-  /** Name and id, of a new row its name; a plugin stands with its owner. */
+  /** Name and id; of a new row the name alone; of a plugin the owner too. */
   readonly row: string
   /** Of an updated row: the fields that differ, `request.url: "a" -> "b"`. Values that may be secret are left out. */
   readonly fields: readonly string[]
@@ -66,13 +66,13 @@ function changesOf(kind: RowChange['kind'], row: string, was: Row | undefined, i
   return fields.length === 0 ? [] : [{ change: 'updated', kind, row, fields }]
 }
 
-/** The id of a new row is the server's to choose, but where the document gives one. */
+/** The server chooses the id of a new row, unless the document gives an id. */
 function titleOf({ id, name }: Row, isNew = false): string {
   if ((name ?? null) === null) return String(id)
   return isNew ? String(name) : `${name} (${id})`
 }
 
-/** Members whose value is never shown: secrets stand there. */
+/** Members whose value is never shown: they hold secrets. */
 const secretMembers = new Set(['config', 'headers'])
 
 function fieldChanges(was: Fields, is: Fields, place = ''): string[] {

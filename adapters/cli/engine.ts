@@ -8,7 +8,7 @@ export interface Engine {
   /** Such as `postgres`; empty for memory. */
   readonly names: readonly string[]
   readonly options: Pick<Options, 'storage' | 'queue' | 'inbox' | 'limiter'>
-  /** Where there is PostgreSQL of ours. */
+  /** Set where storage is a PostgreSQL that we opened. */
   readonly database: OpenedPostgres | null
 }
 

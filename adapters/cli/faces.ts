@@ -28,7 +28,7 @@ export async function listen(handler: Handler, address: { host: string; port: nu
   } catch (error) {
     throw new Failure(`cannot listen on ${host}:${port} for ${name}: ${reasons[codeOf(error)] ?? codeOf(error)}`)
   }
-  const bound = (server.address() as AddressInfo).port // a TCP server's address is one
+  const bound = (server.address() as AddressInfo).port // the address of a TCP server is an `AddressInfo`
   return { url: `http://${host.includes(':') ? `[${host}]` : host}:${bound}`, close: () => closed(server) }
 }
 
@@ -44,7 +44,7 @@ function codeOf(error: unknown): string {
 
 const lookAgainMs = 50
 
-/** A kept-alive connection falls idle when its answer is out, and only then may be closed. */
+/** A kept-alive connection falls idle when the answer is out, and only then may be closed. */
 async function closed(server: Server): Promise<void> {
   const over = once(server, 'close')
   server.close()

@@ -1,4 +1,7 @@
-/** A command could not do what it was asked to: exit code 1. The message is one sentence for the person who ran it. */
+/**
+ * A command could not do what it was asked to: exit code 1. The message is a sentence for the person who ran the
+ * command.
+ */
 export class Failure extends Error {
   override readonly name = 'Failure'
 }
@@ -8,7 +11,7 @@ export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** What the command line knows of a `PosthornError`, by its shape: the class is that of the entry which threw it. */
+/** A `PosthornError`, recognised by its members: each entry of the package has a class of its own with this name. */
 interface Refusal {
   readonly code: string
   readonly message: string
@@ -19,7 +22,7 @@ function isRefusal(error: Error): error is Error & Refusal {
   return error.name === 'PosthornError'
 }
 
-/** One sentence that says what went wrong, the fields at fault included. */
+/** A sentence that says what went wrong, the fields at fault included. */
 export function sentenceOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error)
   const { message } = error

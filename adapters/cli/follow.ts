@@ -17,7 +17,7 @@ interface Row {
 
 /** Follows rows that a list shows from now on. A row comes once. */
 export interface Following<Followed extends Row> {
-  /** One page of rows of the time window, by id. */
+  /** A page of rows of the time window, by id. */
   page(after: string | null, from: number): Promise<CursorPage<Followed> | OffsetPage<Followed>>
   /** By what a row is known; a row that answers another key comes again. */
   key(row: Followed): string

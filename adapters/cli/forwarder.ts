@@ -5,10 +5,13 @@ import { timeText } from './clock-text.ts'
 import { UsageError } from './failure.ts'
 import { cut, type Terminal } from './terminal.ts'
 
-/** In seconds after the try before: a receiver that is restarted is back within one of these. */
+/** In seconds after the try before: a receiver that is restarted is back within these waits. */
 const tries = [0, 1, 2, 5, 10, 30, 60]
 
-/** The data of the event on its way: any JSON, while an event that is published holds an object. */
+/**
+ * Sends the text that the local event wraps: the data of the original event may be any JSON, while a published event
+ * must hold an object.
+ */
 const unwrap = definePlugin({
   name: 'unwrap',
   sides: ['outbound'],
@@ -18,7 +21,10 @@ const unwrap = definePlugin({
   }),
 })
 
-/** An instance in memory, whose one endpoint is the local url. So headers, signatures and retries are those of every delivery. */
+/**
+ * An instance in memory whose only endpoint is the local url. So headers, signatures and retries are those of every
+ * delivery.
+ */
 export async function forwarder(
   terminal: Terminal,
   { url, secret, json }: { url: string; secret: string; json: boolean },

@@ -23,7 +23,7 @@ export function lineLogger(
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-/** An error has no members of its own in JSON. */
+/** JSON.stringify writes an error as `{}`. */
 function textOf(details: Details): string {
   return JSON.stringify(details, (_, value: unknown) => (value instanceof Error ? value.message : value))
 }

@@ -1,6 +1,7 @@
 /**
- * The name of a list that is meant by another, for "did you mean": one that is written nearly the same, else the only one that has
- * all its words. Null when none is alike. What all our variables begin with says nothing.
+ * The name of a list that a mistyped name means, for "did you mean": a name that is spelled nearly the same, else the
+ * only name that has all words of the mistyped name. Null when no name is similar. The prefix of all our variables is
+ * ignored.
  */
 export function nearest(name: string, names: readonly string[]): string | null {
   const bare = bareOf(name)

@@ -2,7 +2,7 @@ import type { PluginKind } from 'posthorn'
 
 import { Failure } from './failure.ts'
 
-/** Plugins that need a package beside, each with its packages and how it is made. */
+/** Plugins that need further packages: for each plugin the packages, and the function that makes it. */
 const sources = {
   'event-validation': {
     packages: ['re2js'],
@@ -30,7 +30,7 @@ export async function pluginKinds(
   return { kinds, missing: names.filter((name) => !wanted.includes(name)) }
 }
 
-/** The packages that a plugin of ours needs beside; null for another one. */
+/** The further packages that a plugin of ours needs; null for another plugin. */
 export function packagesOf(name: string): readonly string[] | null {
   return Object.hasOwn(sources, name) ? sources[name as PluginName].packages : null
 }

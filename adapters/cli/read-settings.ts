@@ -33,7 +33,7 @@ export interface CodeOptions extends Pick<
 export interface ReadSettings {
   readonly settings: Settings
   readonly code: CodeOptions
-  /** Every mistake, a sentence each. `settings` are of use only where there is none. */
+  /** Every mistake, a sentence each. `settings` are of use only where the list is empty. */
   readonly problems: readonly string[]
 }
 

@@ -19,7 +19,7 @@ export async function receiver(onArrival: (arrival: Arrival) => void): Promise<{
     })
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
-  const { port } = server.address() as AddressInfo // a TCP server's address is one
+  const { port } = server.address() as AddressInfo // the address of a TCP server is an `AddressInfo`
   return {
     url: `http://127.0.0.1:${port}/`,
     close() {

@@ -8,7 +8,7 @@ export async function schemaVersionOf(database: OpenedPostgres, schema: string):
   for (const table of ['migrations', 'expansions']) {
     const name = `"${schema}".${table}`
     const [there] = await rowsOf(database, `select to_regclass('${name}') is not null as there`)
-    if (there!['there'] !== true) continue // one row
+    if (there!['there'] !== true) continue // always one row
     const [row] = await rowsOf(database, `select coalesce(max(version), 0) as version from ${name}`)
     versions.push(Number(row!['version']))
   }

@@ -34,7 +34,8 @@ export async function startServer(settings: Settings, code: CodeOptions, logger:
   }
   try {
     await engine.options.storage?.verify?.()
-    // A process that follows one that was killed answers before its worker has begun.
+    // Worker and faces start at the same time: a process that replaces a killed process answers before its worker has
+    // begun.
     const starting = settings.role === 'api' ? null : posthorn.start()
     const outcomes = await Promise.allSettled([starting, openFaces(posthorn, settings, code, faces)])
     for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason
@@ -96,7 +97,7 @@ function optionsOf(settings: Settings, code: CodeOptions): Options {
   const { adminToken, publicUrl, compatible, eventsDays, attemptsDays, secretsKeys } = settings
   const secrets = secretsKeys === undefined ? code.secrets : { keys: secretsKeys }
   const authorize = code.authorize ?? (adminToken === undefined ? undefined : requireToken(adminToken))
-  // A page of the web can give its own name our address; under that name nothing is answered.
+  // A website can point its name at our address (DNS rebinding); requests under such a name are refused.
   const allowedHosts =
     settings.allowedHosts ?? (isLoopback(settings.host) ? ['127.0.0.1', 'localhost', '[::1]'] : undefined)
   const { deny, allow, httpsOnly, sign, concurrency, perEndpoint, timeoutMs, captureBytes } = settings

@@ -1,6 +1,6 @@
 /** How the value of a setting is read, from the text of a variable or from a value of the configuration file. */
 export interface Kind<Value> {
-  /** What may stand there, for the table of settings. */
+  /** What values the setting takes, for the table of settings. */
   readonly form: string
   /** @throws Error with the rule that the value breaks. */
   read(given: unknown): Value

@@ -26,7 +26,7 @@ const portalSecret = text('32 characters or more', (value) => value.length >= 32
 const days = integer({ min: 1 })
 const identifier = text('lower-case letters, digits and underscores', (value) => /^[a-z_][a-z0-9_]*$/.test(value))
 
-/** Every setting of `posthorn serve`: the one table, from which reading, help and documentation are made. */
+/** Every setting of `posthorn serve`: the only table, from which reading, help and documentation are made. */
 export const settings = {
   role: setting(
     'POSTHORN_ROLE',

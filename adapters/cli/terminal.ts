@@ -9,7 +9,7 @@ export interface Terminal {
   /** Columns that a line may have; a program that reads gets whole lines. */
   readonly columns: number
   line(text?: string): void
-  /** One value as one line of JSON. */
+  /** A value as one line of JSON. */
   json(value: unknown): void
   /** Progress and remarks, which are no result. */
   note(text: string): void
@@ -34,7 +34,10 @@ export function terminal(env: Readonly<Record<string, string | undefined>>): Ter
   }
 }
 
-/** A text on one line of at most so many columns. What others wrote must not move the cursor: controls become `?`. */
+/**
+ * A text on one line of at most `columns` columns. Texts from outside must not move the cursor: control characters
+ * become `?`.
+ */
 export function cut(text: string, columns: number): string {
   // oxlint-disable-next-line no-control-regex -- control characters are what is replaced
   const plain = text.replaceAll(/[\r\n\t]+/g, ' ').replaceAll(/[\u0000-\u001f\u007f-\u009f]/g, '?')

@@ -28,7 +28,7 @@ export function requireToken(token: string): Authorize {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   const expected = digest(`Bearer ${token}`)
   return ({ headers }) =>
-    // Digests have one length, so that the time of the comparison tells nothing.
+    // Digests have the same length, so that the time of the comparison tells nothing.
     timingSafeEqual(digest(headers.get('authorization') ?? ''), expected) ||
     Response.json(
       { message: 'the token of the administrative API is missing or wrong' },

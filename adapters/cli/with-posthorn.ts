@@ -18,7 +18,7 @@ interface Place {
 
 /**
  * Works with the engine itself, as a server with the same settings would.
- * @throws UsageError for wrong settings, and where there is no engine that processes share.
+ * @throws UsageError for wrong settings, and where no engine is set that processes share.
  */
 export async function withPosthorn<Answer>(
   { env, config, terminal, needs }: Place,

@@ -9,7 +9,7 @@ interface Offer {
   readonly workspace: string
   readonly turn: number
   readonly rest: Iterator<Offered, void>
-  /** The job that comes next; undefined when there is none left. */
+  /** The job that comes next; undefined when no job is left. */
   next: Offered | undefined
   /** The slot that the next job would take: one more than the workspace has in use by then. */
   level: number
@@ -40,8 +40,8 @@ export function chosen(queue: QueueState, options: ClaimOptions): string[] {
 }
 
 /**
- * The workspaces that have something to offer, in their turns: all that have slots in use, and of the others no more than
- * can get one.
+ * The workspaces that have jobs to offer, in the order of their turns: all workspaces with slots in use, and of the
+ * others no more than can get a slot.
  */
 function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   const found: Offer[] = []
@@ -56,7 +56,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
     const next = rest.next().value ?? undefined
     if (next === undefined) continue
     const used = options.busy.workspaces.get(workspace) ?? 0
-    const isHead = next.head === first(line.ready)?.[1] // then the line stands at its turn
+    const isHead = next.head === first(line.ready)?.[1] // then the line's turn is `turn`
     const offer = { workspace, turn: isHead ? turn : turnOf(queue, workspace, next.head), rest, next, level: used + 1 }
     found.push(offer)
     if (used > 0) continue

@@ -8,7 +8,7 @@ import { sorted } from './sorted.ts'
 
 /** Endpoints, sources or plugins. */
 export function memoryCollection<K extends Kind>(kind: K, access: Access): Collection<Rows[K], PluginQuery> {
-  // The rows of a kind are in the map of its name.
+  // The rows of a kind are in the map of that name.
   const keptIn = (state: State) => state[kind] as unknown as ReadonlyMap<string, Kept<Rows[K]>>
   const find = (state: State, workspaceId: string, id: string): Kept<Rows[K]> | undefined => {
     const kept = keptIn(state).get(id)

@@ -53,7 +53,7 @@ export function applyPlan(state: State, room: Room, plan: ConfigPlan): Violation
   for (const kind of kinds) {
     for (const id of plan[kind].remove) forget(state, room, kind, id)
     if (kind === 'plugins') for (const id of orphans) forget(state, room, kind, id)
-    // What is replaced lets go of its keys first, so that two rows may swap them.
+    // Replaced rows give up their unique keys first, so that two rows may swap keys.
     for (const row of plan[kind].put) forget(state, room, kind, row.id)
     for (const row of plan[kind].put) keep(state, room, kind, row, revision)
   }
@@ -102,7 +102,7 @@ function keep(state: State, room: Room, kind: Kind, row: Rows[Kind], revision: n
   if (kind === 'sources' && row.enabled) raiseRoutes(state)
 }
 
-/** Removes a row of the workspace with its keys, if it exists. */
+/** Removes a row of the workspace and the unique keys of the row, if the row exists. */
 export function forget(state: State, room: Room, kind: Kind, id: string): void {
   const there = state[kind].get(id)
   if (there === undefined || there.room !== room) return
@@ -125,12 +125,12 @@ function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: 
   })
 }
 
-// One copy for each stored version of a row: each write makes a workspace with thousands of rows be read anew. Who reads a
-// configuration changes nothing in it.
+// One copy for each stored version of a row. After each write the whole configuration is read anew, with thousands of
+// rows perhaps. Readers of a configuration change nothing in it, so they may share the copies.
 const copies = new WeakMap<object, unknown>()
 
 function sharedCopyOf<Row>(row: Row): Row {
-  const known = copies.get(row as object) as Row | undefined // rows are objects, and a copy has the type of its row
+  const known = copies.get(row as object) as Row | undefined // rows are objects, and a copy has the row's type
   if (known !== undefined) return known
   const copy = copyOf(row)
   copies.set(row as object, copy)

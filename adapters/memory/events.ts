@@ -15,7 +15,8 @@ export function memoryEvents(access: Access, keep: number): Events {
       const uniqueIds = entries.flatMap(({ workspaceId, event }) =>
         event.unique_id === null ? [] : [uniqueIdKey(workspaceId, event.unique_id)],
       )
-      // A transaction makes its writes again on newer state: what it stored once is not judged by its revision again.
+      // A transaction makes its writes again on newer state: an entry that it stored once is not judged by revision
+      // again.
       const judged = new Set<IngestEntry>()
       return access.write((state) => {
         const answers = entries.map((entry) => {

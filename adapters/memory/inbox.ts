@@ -7,7 +7,7 @@ const deadKept = 1000
 
 const encoder = new TextEncoder()
 
-/** The inbox over its part of the state. */
+/** The inbox, over the inbox part of the state. */
 export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>): Inbox {
   return {
     onPut,
@@ -74,7 +74,7 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
   }
 }
 
-/** Removes a message if this is its last hold. */
+/** Removes a message if `hold` is the message's last hold. */
 function takeOut({ inbox }: State, hold: Taken): KeptMessage | null {
   const kept = inbox.messages.get(hold.id)
   if (kept === undefined || kept.token !== hold.token) return null

@@ -19,12 +19,15 @@ import { type Base, isMemoryTransaction, type MemoryTransaction, otherClaim, sta
 import { memoryWorkspaces } from './workspaces.ts'
 
 export interface MemoryOptions {
-  /** Finished attempts kept at most, and as many events without open attempts; the oldest go first. Default 100,000. */
+  /**
+   * The most finished attempts, and the most events without open attempts, that memory holds; the oldest are removed
+   * first. Default 100,000.
+   */
   readonly keep?: number
 }
 
 /**
- * The storage of this process, with a queue, an inbox and a limiter of its own. It ends with the process.
+ * The storage of this process, with a queue, an inbox and a limiter. It ends with the process.
  *
  * @example const posthorn = createPosthorn({ storage: memory({ keep: 1000 }) })
  */
@@ -90,7 +93,7 @@ function steadyTime(): () => Promise<number> {
   return async () => Math.floor((origin ??= now() - elapsed()) + elapsed())
 }
 
-/** What there is to say of connections where there are none. */
+/** What a storage without connections answers about connections. */
 const nothingToOpen = {
   ping: async () => {},
   stats: async () => ({ total: 0, active: 0 }),

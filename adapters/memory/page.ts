@@ -19,7 +19,7 @@ export function pageOf<Row, Shown>(
   const upwards = !query.descending
   const maxBytes = query.maxBytes ?? Infinity
 
-  // Towards `before` the nearest rows count, so the walk goes the other way and its rows are turned round.
+  // Towards `before` the nearest rows count, so the walk goes the other way and the rows are reversed.
   const turned = query.page === null && query.before !== null
   const walk = matches(query.page === null ? (query.before ?? query.after) : null, upwards !== turned)
   const offset = query.page === null ? 0 : (query.page - 1) * query.limit

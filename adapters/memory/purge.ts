@@ -3,8 +3,8 @@ import { ascending, first, sorted } from './sorted.ts'
 import type { Room, State } from './state.ts'
 
 /**
- * Removes at most `limit` rows of what was deleted or is older than the bounds, and answers how many. An event goes after
- * its attempts.
+ * Removes at most `limit` rows that belong to deleted workspaces or are older than the bounds, and answers how many. An
+ * event goes after its attempts.
  */
 export function purge(
   state: State,

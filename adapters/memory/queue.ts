@@ -5,12 +5,12 @@ import { add, ascending, compare, first, firstFrom, idsUpTo, type Position, remo
 import type { Access, Group, KeptJob, Line, State } from './state.ts'
 
 const servedForMs = 3_600_000
-/** Not at each claim: a walk from the front of a map passes all that was deleted there. */
+/** Not at each claim: a walk from the front of a map passes all entries that were deleted at the front. */
 const forgetEveryMs = 60_000
 /** Due jobs of a group that are counted at most. */
 const maxCounted = 10_000
 
-/** The queue over its part of the state. */
+/** The queue, over the queue part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
   return {
     add: (jobs) => access.write((state) => addJobs(state, jobs)),
@@ -191,7 +191,7 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
   return { ...job, token: kept.token }
 }
 
-/** Takes a job out of where it stands: held, or waiting since its hold lapsed. */
+/** Takes a job out of the held jobs or, when the hold has lapsed, out of the waiting jobs of the group. */
 function takeOut(state: State, kept: KeptJob): void {
   const { id, group } = kept.job
   if (remove(state.queue.held, [kept.heldUntil, id])) return
@@ -199,7 +199,10 @@ function takeOut(state: State, kept: KeptJob): void {
   if (around !== undefined && remove(around.waiting, [rankOf(kept.job), id])) place(state, group)
 }
 
-/** Files a group under its oldest waiting job, or its pause; forgets it when it has neither. */
+/**
+ * Files a group under its oldest waiting job, or under the end of its pause; forgets the group when it has no waiting
+ * job and no pause.
+ */
 function place(state: State, name: string, { isServed } = { isServed: false }): void {
   const { queue } = state
   const group = groupOf(state, name)
@@ -223,7 +226,7 @@ function newLine({ queue }: State, workspace: string): Line {
   return line
 }
 
-/** Files a line under the time of its next turn; forgets it when no group is ready. */
+/** Files a line under the time of the line's next turn; forgets the line when no group is ready. */
 function placeLine({ queue }: State, workspace: string, line: Line): void {
   const head = first(line.ready)
   const turn = head === undefined ? Infinity : Math.max(head[0], queue.served.get(workspace) ?? -Infinity)
@@ -254,7 +257,7 @@ function headOf(name: string, group: Group): Group['head'] {
   return oldest === undefined ? null : { list: 'ready', at: oldest[0], id: oldest[1] }
 }
 
-/** The waiting job that falls due first, whatever its priority: when, and its id. */
+/** The waiting job that falls due first, whatever the priority: due time and id. */
 function oldestWaiting({ waiting }: Group): Position | undefined {
   const usual = first(waiting)
   const low = firstFrom(waiting, lowRank)

@@ -5,7 +5,7 @@ import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'
 
-/** Keeps an event with its attempts. */
+/** Stores an event with its attempts. */
 export function addEvent(
   state: State,
   room: Room,
@@ -91,7 +91,7 @@ export function removeAttempt(state: State, id: string): void {
   }
 }
 
-/** An event is idle once its last open attempt is closed. */
+/** An event is idle once the event's last open attempt is closed. */
 function noLongerOpen(state: State, { of }: KeptAttempt): void {
   if (--of.open === 0) add(state.idle, [of.event.created_at, of.event.id])
 }

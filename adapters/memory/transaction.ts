@@ -32,15 +32,15 @@ export interface Base {
   tell(): void
 }
 
-/** The end of another open transaction that has written one of the keys, if there is one. */
+/** The end of another open transaction that has written one of the keys, if such a transaction exists. */
 export function otherClaim(base: Base, keys: readonly string[], by: object | null): Promise<void> | undefined {
   return keys.map((key) => base.claimed.get(key)).find((claim) => claim !== undefined && claim.by !== by)?.ended
 }
 
 /**
- * Reads and writes through a transaction. Writes are made on a copy of the state and kept in order; when others wrote
- * meanwhile, a fresh copy is taken and they are made again there. The commit does so a last time and puts the copy in
- * the place of the state, if every write still answers what it did.
+ * Reads and writes through a transaction. Writes are made on a copy of the state and remembered in order. When others
+ * wrote meanwhile, the transaction takes a fresh copy and makes its writes again on that copy. The commit does so a
+ * last time and puts the copy in place of the state, if every write still gives the same answer.
  */
 export function stagedAccess(base: Base, tx: MemoryTransaction): Access {
   const steps: { readonly change: (state: State) => unknown; readonly answer: string }[] = []

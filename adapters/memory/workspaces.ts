@@ -76,7 +76,7 @@ export function memoryWorkspaces(access: Access): Workspaces {
   }
 }
 
-/** A name may be its own workspace's id, but no other's id or name. */
+/** A workspace may have its own id as its name, but no other workspace's id or name. */
 function nameViolation(state: State, { id, name }: Workspace): Violation | null {
   if (name === null) return null
   const taken = (state.rooms.has(name) && name !== id) || (state.roomOfName.get(name) ?? id) !== id

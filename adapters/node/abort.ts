@@ -1,6 +1,9 @@
 import type { Cancelable } from '../../src/contracts/cancelable.ts'
 
-/** Those who follow a signal that many requests may share: it has one listener for all, and none when nobody follows. */
+/**
+ * Those who follow a signal that many requests may share. The signal has one listener for all of them, and no listener
+ * when nobody follows.
+ */
 interface Followers {
   readonly callbacks: Set<() => void>
   readonly tell: () => void

@@ -3,7 +3,7 @@ import { type Semaphore, type Waiter, semaphore } from './semaphore.ts'
 const maxConnections = 2048
 export const maxConnectionsPerOrigin = 512
 
-/** A place among the requests in flight, or in the line for one. */
+/** A place among the requests in flight, or in the line that waits for such a place. */
 export interface Visit {
   /** Calls `go` when the request may be made: at once unless a bound is reached. */
   enter(go: () => void): void

@@ -27,7 +27,7 @@ const sentences: Readonly<Record<string, string>> = {
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not HTTP (its length is not the one it announced)',
 }
 
-/** One sentence for a person, at most 512 code points, without secrets. */
+/** A sentence for a person, at most 512 code points, without secrets. */
 export function failureMessage(cause: unknown): string {
   if (cause instanceof Failure) return bounded(cause.message)
   if (!(cause instanceof Error)) return 'the request failed'
@@ -42,7 +42,7 @@ export function failureMessage(cause: unknown): string {
   if (code.startsWith('HPE_')) {
     return notHttp('reason' in cause && typeof cause.reason === 'string' ? cause.reason : code)
   }
-  // OpenSSL writes error numbers and its source files around what it has to say.
+  // OpenSSL writes error numbers and names of source files around the message.
   const [, said] = /:SSL routines:[^:]*:([^:]+):/.exec(cause.message) ?? []
   if (said !== undefined) return bounded(`TLS: ${said}`)
   return bounded(cause.message === '' ? code : cause.message)

@@ -7,7 +7,7 @@ import { type GuardedOptions, guarded } from './http-client.ts'
 export interface GuardedFetchOptions extends Partial<SendRules>, Pick<GuardedOptions, 'proxy' | 'tls' | 'resolve'> {
   /** Over the whole exchange, milliseconds. Default 10,000. */
   readonly timeoutMs?: number
-  /** The most bytes of a body; a longer one is an error. Default 1 MiB. */
+  /** The most bytes of a body; a longer body is an error. Default 1 MiB. */
   readonly maxBytes?: number
 }
 

@@ -35,10 +35,11 @@ export interface Guarded {
 }
 
 /**
- * An HTTP client that connects only to addresses its rules let pass: literals are judged before, names at the moment of
- * connecting, by the very address that is dialled. It follows no redirect, speaks TLS 1.2 and newer, and keeps at most 512
- * connections to one origin and 2048 in all, shared by workspace; idle ones are closed after 4 s. Nothing is decompressed. On Node it speaks
- * through undici, on Deno, on Bun and through a proxy by `node:http`: the promises are the same.
+ * An HTTP client that connects only to addresses that the rules allow. An address in a url is judged before the
+ * request; a name is judged when the connection is made, by the very address that is dialled. The client follows no
+ * redirect, speaks TLS 1.2 and newer, and holds at most 512 connections to one origin and 2048 in all, shared by
+ * workspace; idle connections are closed after 4 s. Nothing is decompressed. On Node the client uses undici; on Deno,
+ * on Bun and through a proxy it uses `node:http`, with the same promises.
  * @throws PosthornError `validation` for rules or a proxy that cannot be understood.
  */
 export function guarded(options: GuardedOptions, load: typeof loadUndici = loadUndici): Guarded {

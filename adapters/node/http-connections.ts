@@ -32,7 +32,7 @@ export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionO
   const connected = new WeakSet<object>()
   const receivedBefore = new WeakMap<object, number>()
 
-  // The bounds are kept elsewhere: an agent at its limit would not close idle connections of other origins.
+  // `bounds.ts` holds the bounds: an agent at its limit would not close idle connections of other origins.
   const settings: https.AgentOptions = {
     keepAlive: true,
     timeout: idleMs,
@@ -129,7 +129,7 @@ export function httpConnections({ tls, lookup, bounds, tunnel }: HttpConnectionO
   }
 }
 
-/** The headers of a call, with the length of its body. */
+/** The headers of a call, with the length of the body. */
 function framed(headers: Call['headers'], body: Call['body']): Record<string, string | number> {
   const all: Record<string, string | number> = {}
   for (let i = 0; i + 1 < headers.length; i += 2) all[headers[i]!] = headers[i + 1]! // the condition says so
@@ -137,7 +137,7 @@ function framed(headers: Call['headers'], body: Call['body']): Record<string, st
   return all
 }
 
-/** Hands what comes of a request to its listener. */
+/** Reports what comes of a request to the listener. */
 function listen(sent: http.ClientRequest, listener: Listener): void {
   let answer: http.IncomingMessage | undefined
   let isOver = false

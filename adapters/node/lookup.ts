@@ -10,7 +10,7 @@ import { type Waiter, semaphore } from './semaphore.ts'
 export interface Found {
   /** The address, as text. */
   readonly address: string
-  /** Its family: IPv4 or IPv6. */
+  /** The family of the address: IPv4 or IPv6. */
   readonly family: 4 | 6
 }
 
@@ -47,7 +47,8 @@ export function resolveNames({ servers }: { readonly servers?: readonly string[]
     try {
       return await bothFamilies(resolver, hostname)
     } catch (cause) {
-      // A server that answers "no" is no reason to doubt the hosts file. A silent server would be asked again there.
+      // A server that answers "no" is no reason to doubt the hosts file. The system's resolver would only ask a silent
+      // server again.
       if (codeOf(cause) === 'ETIMEOUT') throw cause
       return await system(hostname)
     }
@@ -89,14 +90,17 @@ export function guardedLookup(resolve: Resolve, judge: DenyRules): LookupFunctio
     permittedAddresses(hostname, resolve, judge).then(
       (found) => {
         if (options.all === true) answer(null, [...found])
-        else answer(null, found[0]!.address, found[0]!.family) // there is one, else it was a failure
+        else answer(null, found[0]!.address, found[0]!.family) // at least one address, else it was a failure
       },
       (cause: NodeJS.ErrnoException) => answer(cause, '', 0),
     )
   }
 }
 
-/** The addresses of a name that may be dialled: at least one. Rejects with the first denial when there is none. */
+/**
+ * The addresses of a name that may be dialled: at least one. Rejects with the first denial when every address is
+ * denied.
+ */
 export async function permittedAddresses(
   hostname: string,
   resolve: Resolve,

@@ -50,7 +50,7 @@ export type RequestEnd =
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
-/** What a chunk without extensions needs around its bytes: its length in at most 16 digits, and two line breaks. */
+/** How many bytes a chunk without extensions adds to the data: the length in at most 16 digits, and two line breaks. */
 const chunkFrameBytes = 20
 /** How long a request of a workspace waits in the line: a wait for its share is no try of the endpoint. */
 const maxInLineMs = 1000
@@ -64,7 +64,10 @@ export function sendRequest(means: Means, target: Target, wanted: OutgoingReques
   })
 }
 
-/** A request under way: one object for all that is called meanwhile, instead of a closure for each, since there are many at once. */
+/**
+ * A request under way: one object for all that is called meanwhile, instead of a closure for each call, since many
+ * requests are under way at once.
+ */
 class RequestUnderWay implements Listener {
   readonly #means: Means
   readonly #call: Call
@@ -137,7 +140,7 @@ class RequestUnderWay implements Listener {
     if (this.#isOver) return
     this.#chunks.push(chunk)
     this.#received += chunk.length
-    if (this.#received > this.#maxBytes) this.#breakOff({ kind: 'aborted' }, true) // there is an answer
+    if (this.#received > this.#maxBytes) this.#breakOff({ kind: 'aborted' }, true) // an answer came
   }
 
   onAwait(received: number | null): void {
@@ -248,7 +251,7 @@ function framed(headers: Readonly<Record<string, string>>): string[] {
   const framed: string[] = []
   for (const given in headers) {
     const name = given.toLowerCase()
-    if (!isFramingHeader(name)) framed.push(name, headers[given]!) // its own key
+    if (!isFramingHeader(name)) framed.push(name, headers[given]!) // a key of `given`
   }
   return framed
 }

@@ -9,7 +9,7 @@ export interface Waiter {
 
 /** Lets at most `limit` in at once, shared by workspace (core/fair-share.ts). The workspaces of those who wait take turns. */
 export interface Semaphore {
-  /** Calls `go` at once when there is room, else when its turn comes. */
+  /** Calls `go` at once when a place is free, else when the waiter's turn comes. */
   acquire(waiter: Waiter): void
   /** Stops waiting. False when `go` was called already. */
   cancel(waiter: Waiter): boolean
@@ -51,7 +51,8 @@ export function semaphore(limit: number): Semaphore {
     cancel: (waiter) => waiting.remove(waiter),
     release(waiter) {
       if (waiting.size === 0) return letOut(waiter)
-      // Whoever leaves gives its socket back in this very turn of the loop; the next one shall find it.
+      // A request that leaves gives its socket back in this very turn of the loop; the next request should find that
+      // socket.
       setImmediate(() => {
         letOut(waiter)
         admit()

@@ -6,10 +6,10 @@ import type { DenyRules } from '../../src/core/deny-rules.ts'
 
 /** Where a request goes, as sockets need it. */
 export interface Target {
-  /** Scheme, host and port: what a kept connection is for. */
+  /** Scheme, host and port: what an open connection can be used for again. */
   readonly origin: string
   readonly secure: boolean
-  /** A name without a dot at its end or an address without brackets. */
+  /** A name without a dot at the end, or an address without brackets. */
   readonly host: string
   readonly port: number
   /** With the query. */
@@ -18,13 +18,13 @@ export interface Target {
   readonly servername: string
 }
 
-/** A target, or why there is none. */
+/** A target, or why the url has no target. */
 export type Aim =
   | { readonly kind: 'target'; readonly target: Target }
   | { readonly kind: 'denied'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string }
 
-/** Reads a url and judges its host as far as that goes without a lookup. Keeps the 1,000 urls used last. */
+/** Reads a url and judges the host as far as that goes without a lookup. Remembers the 1,000 urls used last. */
 export function targets(judge: DenyRules): (url: string) => Aim {
   const known = new LRUCache<string, Aim>({ max: 1000 })
   return (url) => {

@@ -6,7 +6,7 @@ import type { Thread, ThreadScript } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { childProgram } from './child-program.ts'
 
-/** The first message of a process: whether its script could be made. */
+/** The first message of a process: whether the script could be made. */
 type Greeting = { readonly ready: true } | { readonly failed: string }
 
 /** An idle process is let go after this time; the next call then starts another process. */
@@ -105,12 +105,12 @@ function start(script: ThreadScript): ChildProcess {
   return child
 }
 
-/** The host and its other processes come first. */
+/** Gives a child lower priority, so that the host and its other processes come first. */
 function yieldTo({ pid }: ChildProcess): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
-    // A system that has no priorities, or lets nobody set them: all processes are equal there.
+    // The system has no priorities, or lets nobody set them: all processes stay equal.
   }
 }
 

@@ -17,8 +17,9 @@ export type Tunnel = {
 }
 
 /**
- * Tunnels through a forward proxy by CONNECT. The target is judged here and the proxy is given an address that passed, so
- * that it cannot find another one for the name; without any deny rule it is given the name. `tls` is for receivers.
+ * Tunnels through a forward proxy by CONNECT. The target is judged here, and the proxy gets an address that passed, so
+ * that the proxy cannot find another address for the name. Without any deny rule the proxy gets the name. `tls` is for
+ * receivers.
  * @throws PosthornError `validation` for a url that is not a proxy's, for TLS settings that cannot be used, and on Bun,
  *   whose `node:http` dials by itself.
  */
@@ -48,7 +49,7 @@ export function proxyTunnel({
 
   const dial: ProxyDial = { connect, secure, url, authorization }
 
-  /** The address of a target that the rules let pass; its name where there is no rule. */
+  /** The address of a target that the rules let pass; the name where no rule exists. */
   async function addressOf(host: string): Promise<string> {
     if (isIP(host) !== 0 || judge.permitsAll) return host
     const [found] = await permittedAddresses(host, resolve, judge)
@@ -68,7 +69,7 @@ export function proxyTunnel({
   return (call, done) => {
     open(call).then(
       (socket) => done(null, socket),
-      (cause: Error) => done(cause, undefined as unknown as Duplex), // with an error there is no socket
+      (cause: Error) => done(cause, undefined as unknown as Duplex), // no socket comes with an error
     )
   }
 }

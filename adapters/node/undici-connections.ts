@@ -34,8 +34,9 @@ interface Connection extends Line {
 }
 
 /**
- * undici's client, or null where `node:http` does the work: on Bun, which gives a shim of its own for undici, on Deno, and
- * where a bundle has left it out. The package's main module is not loaded: that would put undici under the host's `fetch`.
+ * undici's client, or null where `node:http` does the work: on Bun, which puts a shim in place of undici, on Deno, and
+ * where a bundle has left it out. The package's main module is not loaded: that would put undici under the host's
+ * `fetch`.
  */
 export async function loadUndici(): Promise<typeof Client | null> {
   if (process.versions['bun'] !== undefined || process.versions['deno'] !== undefined) return null

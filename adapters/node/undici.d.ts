@@ -1,4 +1,7 @@
-/** The file of undici that holds its client, which the package's types describe under its main name only. */
+/**
+ * The file of undici that holds the client. The types of the package describe the client only under the package's main
+ * name.
+ */
 declare module 'undici/lib/dispatcher/client.js' {
   import { Client } from 'undici'
 

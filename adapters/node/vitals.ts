@@ -9,14 +9,14 @@ let isCounting = false
 export function countCollections(): void {
   if (isCounting) return
   isCounting = true
-  const { supportedEntryTypes } = PerformanceObserver as { supportedEntryTypes?: readonly string[] } // its types lack it
+  const { supportedEntryTypes } = PerformanceObserver as { supportedEntryTypes?: readonly string[] } // missing in the types
   if (!supportedEntryTypes?.includes('gc')) return
   new PerformanceObserver((list) => {
     collections += list.getEntries().length
   }).observe({ entryTypes: ['gc'] })
 }
 
-/** What the process tells of itself. No runtime counts the objects of its heap, so that is 0. */
+/** What the process reports about itself. No runtime counts the objects of the heap, so that figure is 0. */
 export function vitals(): Vitals {
   const { heapUsed, heapTotal, rss } = process.memoryUsage()
   return {

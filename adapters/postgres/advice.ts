@@ -1,6 +1,6 @@
 import type { PostgresHandle } from './clients.ts'
 
-/** What a host should set on its pool, so that a silent line is noticed. */
+/** What a host should set on its pool, so that a silent connection is noticed. */
 export function adviceOn(handle: PostgresHandle): readonly string[] {
   const { options } = handle as { readonly options?: Readonly<Record<string, unknown>> }
   if (options === undefined || typeof options !== 'object') return []

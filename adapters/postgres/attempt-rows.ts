@@ -15,7 +15,7 @@ export function plannedOf(row: Row): NewAttempt {
   }
 }
 
-/** An attempt with its outcome, if there is one. Headers and bodies are null where they were not asked for. */
+/** An attempt with its outcome, if it has an outcome. Headers and bodies are null where they were not asked for. */
 export function attemptOf(row: Row): StoredAttempt {
   const status = (row['status'] ?? 'OPEN') as StoredStatus
   return {

@@ -86,6 +86,7 @@ async function stateOf({ ask, schema }: Database, { name }: Index): Promise<Stat
     where n.nspname = ${schema}::text and c.relname = ${name}::text`)
   if (row === undefined) return 'missing'
   if (row['valid'] === true) return 'built'
-  // Who builds an index holds this lock on its table until the end; a vacuum holds it too, and is waited for as well.
+  // Who builds an index holds this lock on the index's table until the end. A vacuum holds the lock too, and we wait
+  // for it as well.
   return row['locked'] === true ? 'under way' : 'broken'
 }

@@ -23,8 +23,8 @@ export function hintsRead({ t }: Database): Sql {
 }
 
 /**
- * Parts of a claim that write what it knows of groups and lines: once it has taken its part, and of those that turned out to
- * be ready later than their rows say.
+ * Parts of a claim that write what the claim knows of groups and lines: for those it took jobs from, and for those that
+ * turned out to be ready later than their rows say.
  */
 export function moved(db: Database, round: Round): Sql {
   const { t } = db

@@ -12,7 +12,7 @@ export const skewMs = 1000
 /** When a workspace was served is remembered for so long. */
 export const servedForMs = 3_600_000
 
-/** What one statement of a claim is asked for. */
+/** What one statement of a claim shall find. */
 export interface Round extends Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'leaseMs' | 'now'> {
   readonly token: string
   /** Slots in use by workspaces, jobs that this claim has taken before included. */
@@ -32,7 +32,7 @@ export interface Round extends Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'le
 
 /** The parts of a statement that choose jobs. */
 export interface Choice {
-  /** Of a `with`. One of them is called `head`: the groups that were looked at, each with its oldest due job. */
+  /** The parts of a `with`. Among them is `head`: the groups that were looked at, each with its oldest due job. */
   readonly parts: Sql
   /** A query of the jobs, which locks them. */
   readonly taken: Sql
@@ -41,7 +41,10 @@ export interface Choice {
   readonly summary: Sql
 }
 
-/** What is still to be asked for, after `claims`. `met`: workspaces there may be; `isWide`: one may have all the jobs. */
+/**
+ * What is still to be asked for, after `claims`. `met`: how many workspaces may have jobs; `isWide`: a single workspace
+ * may have all the jobs.
+ */
 export function asked(
   { limit, free, cap, busy, leaveOut, leaseMs, now }: ClaimOptions,
   claims: readonly Claim[],

@@ -45,7 +45,7 @@ function pglite(db: Pglite): PostgresClient {
     query: (text, values) => db.query(text, values) as Promise<{ rows: Row[] }>, // objects, as rows are unless asked otherwise
     ...(typeof db.listen === 'function' && {
       listen: async (channel, heard) => {
-        const stop = (await db.listen!(quoted(channel), heard)) as () => Promise<void> // the way to stop, by its documentation
+        const stop = (await db.listen!(quoted(channel), heard)) as () => Promise<void> // PGlite documents it as the way to stop
         return () => stop()
       },
     }),

@@ -9,22 +9,22 @@ export interface QueryOptions {
   /** Give it up when the server has not answered so long after it was sent. Default `timeoutMs`. */
   readonly answerMs?: number
   /**
-   * Run it in a transaction of its own with this isolation, where the default of the database, role or session is another.
-   * A wrapper that has no way to do so leaves it out.
+   * Run the statement in a separate transaction with this isolation: the default of the database, role or session is
+   * another. A wrapper that cannot do so ignores this.
    */
   readonly isolation?: 'read committed'
 }
 
 /**
- * All that is asked of a driver. A wrapper for another driver takes a few lines; `$1` marks parameters, and
- * an array stands for a `text[]`. A wrapper should also end a statement on the server when its time is over.
+ * All that we need of a driver. A wrapper for another driver takes a few lines; `$1` marks parameters, and an array
+ * stands for a `text[]`. A wrapper should also end a statement on the server when the statement's time is over.
  */
 export interface PostgresClient {
   query(text: string, values: Value[], options?: QueryOptions): Promise<{ rows: Row[] }>
   /**
-   * Hears notifications on a connection of its own. `lost` is called at once when a loss can be seen; the connection is made
-   * again; then `regained` is called. Answers how to stop. A connection that went silent unseen is stopped, and `listen` is
-   * called once more.
+   * Listens for notifications on a separate connection. `lost` is called at once when a loss can be seen; the
+   * connection is made again; then `regained` is called. Answers a function that stops. A connection that went silent
+   * unseen is stopped, and `listen` is called once more.
    */
   listen?(
     channel: string,

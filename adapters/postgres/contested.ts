@@ -2,9 +2,9 @@ import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
-// A host's open transaction that stored an event with a `unique_id`, or with an id of its publisher's choice, holds that key
-// until its end: PostgreSQL lets everybody wait who stores the same. So such a transaction also holds a lock that others can
-// try without waiting, and whoever finds the lock taken gets that answer.
+// A host's open transaction that stored an event with a `unique_id`, or with an id that the publisher chose, holds that
+// key until the transaction ends: PostgreSQL makes everybody wait who stores the same key. So such a transaction also
+// holds a lock that others can try without waiting. Whoever finds the lock taken is answered `held`.
 
 /** The most keys that a transaction locks: the server has room for some thousand locks, of all transactions together. */
 const maxLocks = raw('16')

@@ -14,13 +14,13 @@ export interface Database {
   /** Whether all of it runs in a transaction of the host. */
   readonly bound: boolean
   /**
-   * Inside a transaction of the host: what a statement that adds jobs has at the end of its last query, so that workers wake
-   * at the commit. A rollback to a savepoint takes it back with the jobs. Null elsewhere.
+   * Inside a transaction of the host: the text that ends the last query of a statement that adds jobs, so that workers
+   * wake at the commit. A rollback to a savepoint takes it back with the jobs. Null elsewhere.
    */
   readonly woken: Sql | null
-  /** Runs one statement that is always of the same text, so that it is worth preparing. */
+  /** Runs a statement whose text is always the same, so that it is worth preparing. */
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
-  /** Runs one statement whose text differs from call to call. */
+  /** Runs a statement whose text differs from call to call. */
   ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Called with how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
@@ -48,8 +48,8 @@ export function database(
   client: PostgresClient,
   { schema, prepare, bound, woken = null }: { schema: string; prepare: boolean; bound: boolean; woken?: Sql | null },
 ): Database {
-  // Statements are written for READ COMMITTED. That another isolation is the default shows when one of them fails by it:
-  // from then on each states its own, which costs two round trips more.
+  // Statements are written for READ COMMITTED. When a statement fails because another isolation is the default, each
+  // later statement states the isolation, which costs two round trips more.
   let isolation: 'read committed' | null = null
   const send = async (
     statement: Sql,
@@ -133,7 +133,7 @@ async function within<Answer>(ms: number, answer: Promise<Answer>): Promise<Answ
 
 const names = new Map<string, string>()
 
-/** A name that stands for the text: two 32-bit FNV-1a hashes of it, one from each end. */
+/** A name that stands for the text: two 32-bit FNV-1a hashes, one from each end of the text. */
 function nameOf(text: string): string {
   let name = names.get(text)
   if (name === undefined) {

@@ -41,7 +41,7 @@ export function sqlState(error: unknown): string | null {
   return /^[0-9A-Z]{5}$/.test(code) && code !== 'EPIPE' ? code : null
 }
 
-/** What the engine says that has a code of its own. */
+/** Errors of the engine for which we have a code. */
 const codes: Readonly<Record<string, ErrorCode>> = {
   '40001': 'serialization_failure',
   '40P01': 'deadlock',
@@ -59,7 +59,7 @@ export function mayBeSentAgain(error: unknown): boolean {
   return error instanceof PosthornError && (error.code === 'serialization_failure' || error.code === 'deadlock')
 }
 
-/** A transaction saw what another one wrote meanwhile, which READ COMMITTED does not mind. */
+/** A transaction met what another transaction wrote meanwhile. Under READ COMMITTED that is no error. */
 export function isSerialization(error: unknown): boolean {
   return error instanceof PosthornError && error.code === 'serialization_failure'
 }
@@ -111,7 +111,7 @@ function causeOf(error: unknown): unknown {
   return error instanceof PosthornError ? error.cause : error
 }
 
-/** Our own error for what a driver threw. The message holds no SQL; the cause is kept for the log. */
+/** Our own error for what a driver threw. The message holds no SQL; the cause stays for the log. */
 export function translated(error: unknown, schema: string): PosthornError {
   if (error instanceof PosthornError) return error
   const code = codeOf(error)

@@ -15,11 +15,11 @@ const added = raw(countNames.map((name) => `${name} = s.${name} + excluded.${nam
 const unhurried = { answerMs: 20_000 }
 
 /**
- * Adds rows of notes to the sums, and deletes them, in one statement: nothing of it happens where another process took one
+ * Adds rows of notes to the sums, and deletes them, in one statement, which does nothing where another process took one
  * of these rows meanwhile. Answers how many notes were folded.
  */
 export async function foldNotes(db: Database): Promise<number> {
-  // Rows of sums that a transaction of the host has written would make others wait for its end.
+  // Rows of sums that a transaction of the host has written would make others wait for the end of that transaction.
   if (db.bound) return 0
   const { run, t } = db
   for (;;) {

@@ -9,8 +9,9 @@ const proofMs = 2_000
 export type StatementWatch = () => () => void
 
 /**
- * Where a firewall forgot the connections of a pool, each idle one would cost its next statement the whole wait for an
- * answer. So while one statement waits for long, all idle connections are asked at once. `ask` closes those that are silent.
+ * Where a firewall forgot the connections of a pool, each idle connection would cost its next statement the whole wait
+ * for an answer. So while a statement waits for long, all idle connections are asked at once. `ask` closes connections
+ * that are silent.
  */
 export function watchIdleConnections(ask: (withinMs: number) => Promise<unknown>): StatementWatch {
   let isAsking = false

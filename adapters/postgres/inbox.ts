@@ -11,7 +11,7 @@ import type { Notify } from './notify.ts'
 /** No index finds messages by their holder, so these are looked for seldom. */
 const giveBackEveryMs = 5_000
 
-/** The inbox in a schema. A held message keeps its place in the order, so a take passes over those that are held. */
+/** The inbox in a schema. A held message keeps its place in the order, so a take passes over held messages. */
 export function postgresInbox(db: Database, notify: Notify, listener: Listener | null): Inbox {
   const { run, t } = db
   const mine = (taken: readonly Taken[]): Sql => sql`
@@ -23,8 +23,8 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
   let last = ''
   const lost = new LostLeases(giveBackEveryMs)
   /**
-   * The parts of a recursive query that steps through workspaces by the index, however many messages each has: in the order
-   * of their ids, beginning after one of them, until as many have a message to take.
+   * The parts of a recursive query that steps through workspaces by the index, however many messages each has: in the
+   * order of their ids, beginning after `from`, until `limit` workspaces with a message to take are found.
    */
   const workspaces = (from: string, limit: number, now: number): Sql => sql`
     select ${from}::text collate "C" as name, 1 as lap, 0 as step, 0 as found, 0 as has_due

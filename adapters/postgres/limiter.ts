@@ -18,7 +18,8 @@ export function postgresLimiter({ run, t }: Database): Limiter {
       // Nothing is granted by quota 0, and no time is stored.
       const waiting = new Set(wants.filter((want) => want.limit.quota > 0))
       while (waiting.size > 0) {
-        // A key that is wanted twice is judged twice, one after the other; so is one whose first row came from elsewhere.
+        // A key that is wanted twice is judged twice, one after the other; so is a key whose first row another process
+        // wrote.
         const round = new Map<string, Want>()
         for (const want of waiting) if (!round.has(want.key)) round.set(want.key, want)
         for (const row of await run(statement([...round.values()], now))) {

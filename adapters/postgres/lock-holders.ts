@@ -6,7 +6,7 @@ import { sql } from '../sql/sql.ts'
 /** A lock on a table of the schema that somebody else holds. */
 export interface Holder {
   readonly pid: number
-  /** Stands for one transaction: a backend never uses it again. */
+  /** Names the transaction: a backend never uses it again. */
   readonly transaction: string
   readonly mode: string
   readonly table: string

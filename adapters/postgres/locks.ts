@@ -4,9 +4,10 @@ import { routesOf } from '../../src/core/unique-keys.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
-// A host's transaction may not meet a unique violation, for nothing can follow an error in it. Within a workspace its row
-// is the lock. Keys that rows of different workspaces compete for (ids, routes, handles) are locked until the end of the
-// transaction by whoever writes them, and by a host's transaction before it looks whether they are free.
+// A host's transaction may not meet a unique violation, for no statement can follow an error in a transaction. Within a
+// workspace the workspace's row is the lock. Keys for which rows of different workspaces compete (ids, routes, handles)
+// are locked until the end of the transaction by whoever writes them, and by a host's transaction before it looks
+// whether they are free.
 
 /** Keys share so many locks, for the server holds a bounded number of them. */
 const slots = raw('1023')
@@ -21,7 +22,7 @@ export function lockKeysOf(plan: ConfigPlan): string[] {
   ]
 }
 
-/** A query of one row that locks keys in an order that is the same for all; `after` is what must exist first. */
+/** A query of one row that locks keys, always in the same order; `after` is what must exist first. */
 export function lockQuery({ schema }: Database, what: What, keys: readonly string[], after?: Sql): Sql {
   const one = sql`pg_advisory_xact_lock(hashtext(${`posthorn.${schema}.${what}`}::text), s.slot)`
   return sql`
@@ -32,7 +33,9 @@ export function lockQuery({ schema }: Database, what: What, keys: readonly strin
     ) l`
 }
 
-/** Waits, inside a transaction of the host, for all who write these keys, and keeps others from them until its end. */
+/**
+ * Waits, inside a transaction of the host, for all who write these keys, and locks the keys until the transaction ends.
+ */
 export async function takeLocks(
   db: Database,
   what: What,

@@ -28,14 +28,14 @@ const inUse = '55P03'
 const pauseMs = 1_000
 /** A transaction that is in the way for so long is not waited for any longer: it is a dump, or was left open. */
 const patienceWithOneMs = 10_000
-/** What a step does once it has its locks takes as long as it takes. */
+/** The work of a step, once the step has its locks, may take long. */
 const workMs = 3_600_000
 
 /**
  * Creates the schema and its tables, or brings them up to date, and makes the workspace `default`. Each step is one
  * statement: all of it or nothing. Any number of processes may call it at once; the first does the work and the others
- * wait for it. Indexes of tables that exist come before their step, each by itself: they are built while others write, and
- * one that was broken off is built anew by the next call.
+ * wait for it. Indexes of existing tables are built before their step, each separately, while others write. The next
+ * call builds an index anew whose building broke off.
  *
  * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
  *
@@ -45,7 +45,7 @@ const workMs = 3_600_000
  * waits on the server.
  *
  * @throws PosthornError `unavailable` when the schema is of a newer version than this package knows, when the database
- * has another encoding than UTF8, and when a lock was not to be had: then it says whose lock is in the way.
+ * has another encoding than UTF8, and when it cannot get a lock: then the message says whose lock is in the way.
  * @example await migrate(pool, { schema: 'webhooks' })
  */
 export async function migrate(
@@ -67,7 +67,7 @@ export async function migrate(
     } catch (error) {
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''
       if (cause === wrongEncoding) throw new PosthornError('unavailable', await encodingText(db), { cause: error })
-      if (cause === newer) continue // it is told there
+      if (cause === newer) continue // the next round says so
       if (cause !== inUse) throw error
       const holders = await inTheWay(db, steps[0]!)
       const longest = longestOf(holders, seen)

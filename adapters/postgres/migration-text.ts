@@ -7,8 +7,8 @@ export const newer = 'PH001'
 export const wrongEncoding = 'PH003'
 
 /**
- * Steps as one statement. Those that were made are left out. A step waits for its locks for half a second, lets others
- * go on for half a second, and so on; what it did before a lock that it lacks is undone meanwhile. Indexes that exist
+ * Steps as one statement. Steps made before are left out. A step waits for locks for half a second, lets others go on
+ * for half a second, and so on; meanwhile what the step did before the missing lock is undone. Indexes that exist
  * already are left as they are.
  */
 export function migrationText({

@@ -22,8 +22,9 @@ export const channelOf = (schema: string): string => schema
 const maxPayload = 7000
 
 /**
- * Notifies in a statement of its own, at once, and after a rest what came during it (see `restAfter`): inside a statement that writes, a NOTIFY
- * would hold a lock of the whole database server until the commit. `origin` says who it is.
+ * Notifies at once, in a separate statement, and then rests (see `restAfter`); what comes during the rest goes out
+ * after it. Inside a statement that writes, a NOTIFY would hold a lock of the whole database server until the commit.
+ * `origin` names the sender.
  */
 export function notifier(db: Database, origin: () => string): Notify {
   let waiting = new Set<string>()

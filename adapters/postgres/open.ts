@@ -14,7 +14,7 @@ export interface OpenPostgresOptions extends PostgresOptions {
 
 type Parts = 'queue' | 'inbox' | 'limiter' | 'using' | 'verify' | 'advice'
 
-/** A storage over a pool of its own. */
+/** A storage with the pool that it opened. */
 export interface OpenedPostgres extends Omit<Storage, Parts>, Required<Pick<Storage, Parts>> {
   /** The same as the function `migrate`, for this database and schema. */
   migrate(options?: Omit<MigrateOptions, 'schema'>): Promise<void>
@@ -35,10 +35,10 @@ type OwnPool = PgPool & {
 }
 
 /**
- * A storage on PostgreSQL with a pool of its own, for hosts that have none. The package `pg` must be installed. The pool
- * gives up an attempt to connect after 5 s and keeps its lines alive; the server ends statements after 30 s, and those of
- * a process that is gone after 10 s (PostgreSQL 14). Nothing is opened before it is used; `stop()` closes the pool, and
- * what is asked afterwards opens another connection.
+ * A storage on PostgreSQL that opens its own pool, for hosts without a pool. The package `pg` must be installed. The
+ * pool gives up an attempt to connect after 5 s and keeps connections alive; the server ends statements after 30 s, and
+ * statements of a process that is gone after 10 s (PostgreSQL 14). Nothing is opened before it is used; `stop()` closes
+ * the pool, and what is asked afterwards opens another connection.
  *
  * Behind a pooler pass `prepare: false`: then no setting of a session is made.
  *
@@ -59,7 +59,7 @@ export function openPostgres(
   const client: PostgresClient = {
     query: async (...asked) => await pgPool(await pool()).query(...asked),
     ...(max > 1 && {
-      listen: async (...asked) => await pgPool(await pool()).listen!(...asked), // of a pool of more than one
+      listen: async (...asked) => await pgPool(await pool()).listen!(...asked), // set, since `max` is above 1
     }),
   }
   const storage: Storage & ReturnType<typeof postgres> = postgres(client, options)
@@ -107,7 +107,7 @@ async function poolOf(settings: {
   return pool
 }
 
-/** A backend ends its statement when its client is gone. Before PostgreSQL 14 there is no such setting. */
+/** Has the backend end its statement when the client is gone. PostgreSQL before 14 has no such setting. */
 async function watchTheLine(client: { query(text: string): Promise<unknown> }): Promise<void> {
   await client.query(`
     select set_config(name, '10s', false) from pg_settings where name = 'client_connection_check_interval'`)

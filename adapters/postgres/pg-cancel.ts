@@ -22,8 +22,9 @@ interface PgConnection {
 }
 
 /**
- * Asks the server, on a short connection of its own, to end what this client runs: PgBouncer hands the request on, which
- * `pg_cancel_backend` could not pass. Resolves when the server has closed that connection: then it has acted on it.
+ * Asks the server, on a separate short connection, to end what this client runs: PgBouncer hands the request on, which
+ * `pg_cancel_backend` could not pass. Resolves when the server has closed that connection: then the server has acted on
+ * the request.
  */
 export function cancelPg(client: unknown): Promise<void> {
   const { processID, secretKey, host, port, ssl, connection } = client as PgInternals

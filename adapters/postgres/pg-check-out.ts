@@ -61,8 +61,9 @@ export function checkOut(pool: PgPool, timeoutMs: number): Promise<CheckedOut> {
 }
 
 /**
- * Without a listener, an error of a client that is not in the pool ends the process. The first may stand in the same bytes
- * of the server as the word that the connection is ready: so the listener is there before any promise goes on.
+ * Without a listener, an error of a client that is not in the pool ends the process. The first error may arrive in the
+ * same bytes as the server's message that the connection is ready: so the listener is attached before any promise goes
+ * on.
  */
 function connected(pool: PgPool): Promise<CheckedOut> {
   return new Promise((resolve, reject) => {
@@ -82,7 +83,7 @@ function connected(pool: PgPool): Promise<CheckedOut> {
   })
 }
 
-/** Closes the socket, also where nobody answers at its other end. */
+/** Closes the socket, also where nobody answers at the other end. */
 function hangUp(client: PgListener): void {
   ;(client as unknown as PgInternals).connection?.stream?.destroy()
 }

@@ -4,7 +4,7 @@ import { defaultTimeoutMs } from './timers.ts'
 
 const pauseMs = 1000
 
-/** Listens on one connection of the pool, and takes another when that is lost. */
+/** Listens on a connection of the pool, and takes another when that connection is lost. */
 export async function pgListen(
   pool: PgPool,
   channel: string,

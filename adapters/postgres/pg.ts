@@ -25,8 +25,8 @@ export function pgClient(client: PgClient): PostgresClient {
 }
 
 /**
- * A pool of `pg`. A statement that is given up is canceled on the server, and its connection goes back to the pool when
- * the server has said that the statement ended. A connection on which no answer comes is closed.
+ * A pool of `pg`. A statement that is given up is canceled on the server. The statement's connection goes back to the
+ * pool when the server has said that the statement ended; if no answer comes, the connection is closed.
  */
 export function pgPool(pool: PgPool): PostgresClient {
   const max = (pool as { options?: { max?: number } }).options?.max ?? Infinity
@@ -34,12 +34,12 @@ export function pgPool(pool: PgPool): PostgresClient {
   return {
     query: (text, values, options = {}) => onPool(pool, { text, values, name: options.name }, options, watch),
     stats: () => ({ total: pool.totalCount, active: pool.totalCount - pool.idleCount }),
-    // A pool of one connection has none to spare for listening.
+    // A pool of one connection cannot spare it for listening.
     ...(max > 1 && { listen: (...asked) => pgListen(pool, ...asked) }),
   }
 }
 
-/** What `pg` takes, which its typed overloads hide. */
+/** What `pg` takes; the typed overloads of `pg` hide it. */
 interface Statement {
   readonly text: string
   readonly values: readonly unknown[]
@@ -79,7 +79,7 @@ async function prove(pool: PgPool, withinMs: number): Promise<void> {
   giveBack(await quietly(ask(client, { text: 'select 1', values: [], name: undefined }), withinMs))
 }
 
-/** Runs a statement in a transaction of its own, of this isolation. */
+/** Runs a statement in a separate transaction with this isolation. */
 async function isolated(client: PgListener, isolation: string, statement: Statement): Promise<{ rows: Row[] }> {
   await client.query(`begin isolation level ${isolation}`)
   try {
@@ -109,7 +109,7 @@ async function unlessLate<Answer>(running: Promise<Answer>, ms: number, giveUp: 
   return await Promise.race([running, Promise.reject(lateError())])
 }
 
-/** Whether the server refused the statement, so that its connection is as good as before. */
+/** Whether the server refused the statement, so that the connection is as good as before. */
 function isOfStatement(error: unknown): boolean {
   const state = sqlState(error)
   return state !== null && !/^(08|57P)/.test(state)

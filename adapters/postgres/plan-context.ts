@@ -8,9 +8,9 @@ import { raw, type Sql, sql } from '../sql/sql.ts'
 
 /** What a plan is judged by, as of one moment. */
 export interface PlanContext extends Surroundings {
-  /** The workspace's revision; null when there is no such workspace. */
+  /** The workspace's revision; null when the workspace does not exist. */
   readonly revision: number | null
-  /** Rows that the plan names, by id; `mine` are those of the workspace. */
+  /** Rows that the plan names, by id; `isOwn`: a row of the workspace. */
   readonly rows: Readonly<Record<Kind, ReadonlyMap<string, PlanContextRow>>>
 }
 

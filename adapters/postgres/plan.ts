@@ -13,7 +13,7 @@ export type Refuse<Refusal> = (seen: PlanContext) => Refusal | null
 
 /**
  * Every write of configuration: looks, judges, and writes if the workspace is still at the revision that was looked at;
- * else all over again. Of several processes that write to one workspace one comes through in each round.
+ * else all over again. When several processes write to the same workspace, one of them succeeds in each round.
  */
 export async function change<Refusal>(
   db: Database,

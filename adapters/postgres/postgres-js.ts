@@ -9,7 +9,7 @@ import { defaultTimeoutMs, settled } from './timers.ts'
 /** How long a server has, after the cancel request, to end a statement. Then the connection counts as lost. */
 const endsWithinMs = 3_000
 
-/** A statement that waits behind others is canceled once it is its turn, if that comes within this time. */
+/** A statement that waits behind others is canceled when its turn comes, if that happens within this time. */
 const activeWithinMs = 60_000
 const lookEveryMs = 50
 
@@ -41,7 +41,7 @@ export function postgresJs(instance: PostgresJs): PostgresClient {
   }
 }
 
-/** Runs a statement on a connection of its own, in a transaction of this isolation. */
+/** Runs a statement on a separate connection, in a transaction with this isolation. */
 async function isolated<Answer>(
   instance: PostgresJs,
   isolation: string,
@@ -131,7 +131,8 @@ export function isTransaction(instance: object): boolean {
 }
 
 async function cancel(pending: Pending, sending: Sending): Promise<void> {
-  // Not before it is the one that the server works on: postgres.js would take the answer to it for that of the next one.
+  // Not before the server works on this statement: postgres.js would take the answer to the cancel request for the
+  // answer to the next statement.
   for (let waited = 0; pending.active === false && waited < activeWithinMs; waited += lookEveryMs) {
     if (await settled(pending, lookEveryMs)) return
   }
@@ -143,7 +144,7 @@ async function cancel(pending: Pending, sending: Sending): Promise<void> {
 /** How long a line has to say that it listens no more. */
 const unlistensWithinMs = 1_000
 
-/** The instance of one connection that postgres.js keeps for all that listen. */
+/** The instance with one connection that postgres.js uses for all listeners. */
 interface Listen {
   sql?: { end(options: { timeout: number }): Promise<void> } | undefined
 }
@@ -157,7 +158,8 @@ function listener(instance: PostgresJs): NonNullable<PostgresClient['listen']> {
     })
     return async () => {
       if (await settled(Promise.resolve(request.unlisten()), unlistensWithinMs)) return
-      // Nobody answers. Without its instance, postgres.js opens another line for the next that listens.
+      // Nobody answers on the connection. Without the instance of that connection, postgres.js opens another connection
+      // for the next listener.
       const listen = instance.listen as unknown as Listen
       const silent = listen.sql
       listen.sql = undefined

@@ -9,8 +9,8 @@ const maxBytes = raw('8388608')
 /**
  * Asks whether the server takes writes, at most once a second: reads are answered by a standby and on a full disk too.
  *
- * A row is written and undone. It takes a new page of the disk, since a full one still takes rows into pages that have
- * room; autovacuum gives the pages back.
+ * A row is written and undone. The row needs a new page of the disk, since a full disk still takes rows into pages that
+ * have room; autovacuum gives the pages back.
  */
 export function probe({ ask, t }: Database): () => Promise<void> {
   let answer: Promise<void> | null = null

@@ -5,14 +5,14 @@ import { servedForMs } from './claim-round.ts'
 import { pastRaces } from './ask-again.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
-/** Outcomes counted for the circuit breaker are kept for a week, in minutes. */
+/** Outcomes counted for the circuit breaker are stored for a week, in minutes. */
 const keptMinutes = 10_080
 /** On a slow disk a thousand rows may take long. */
 const unhurried = { answerMs: 20_000 }
 /** The most small rows of a kind that go at once. */
 const tidied = raw('1000')
 
-/** Removes rows in small statements, each of which leaves a whole: an event goes after its attempts. */
+/** Removes rows in small statements. Each statement leaves consistent rows: an event is removed after its attempts. */
 export async function purge(
   db: Database,
   { eventsBefore, attemptsBefore, limit, workspaceId }: Parameters<Storage['purge']>[0],
@@ -25,8 +25,9 @@ export async function purge(
     const [row] = await pastRaces(db, () => run(statement(), unhurried))
     removed += number(row!['removed']) // a count is one row
   }
-  // Subqueries stand where joins would do, as in queue.ts: the planner then reads by index. And `is not true` stands where
-  // `is null` would do: of that it expects one row in two hundred, and would rather read all that is old than some in order.
+  // Subqueries stand where joins would do, as in queue.ts: the planner then reads by index. And `is not true` stands
+  // where `is null` would do: for `is null` the planner expects one row in two hundred, and would rather read all old
+  // rows than a few in order.
   const attempts = (ids: Sql) => sql`
     with doomed as materialized (${ids}),
     closed as (delete from ${t.open_attempts} where id = any(array(select id from doomed))),
@@ -34,8 +35,8 @@ export async function purge(
     gone as (delete from ${t.attempts} where id = any(array(select id from doomed)) returning id)
     select count(*) as removed from gone`
   /**
-   * Whoever adds an attempt to an event by hand holds it locked meanwhile, and leaves a row that this statement must have
-   * seen. Other attempts follow one that exists.
+   * Whoever adds an attempt to an event by hand locks the event meanwhile, and leaves a row that this statement must
+   * have seen. Other attempts follow an attempt that exists.
    */
   const events = (ids: Sql) => sql`
     with doomed as materialized (

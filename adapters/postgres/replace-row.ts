@@ -6,9 +6,10 @@ import { all, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Judged } from './write-plan.ts'
 
 /**
- * Judges the replacement of one row inside the statement that writes the row, which saves a read. The judgement has a row
- * only where nothing can stand against the write: the row was last written at revision `from`, its unique keys are free or
- * its own, its owner exists, and the bound on patterns holds. `core/configuration-rules.ts` says why anything else is refused.
+ * Judges the replacement of one row inside the statement that writes the row, which saves a read. The judgement has a
+ * row only where nothing forbids the write: the row was last written at revision `from`, its unique keys are free or
+ * held by the row itself, its owner exists, and the bound on patterns holds. `core/configuration-rules.ts` says why
+ * anything else is refused.
  */
 export function judgedInside(
   { t }: Database,

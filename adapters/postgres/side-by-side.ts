@@ -85,7 +85,7 @@ function takeDistinct(queue: Waiting[]): Waiting[] {
   return queue.splice(0, end === -1 ? queue.length : Math.max(end, 1))
 }
 
-/** Makes one write. `isOnly`: no other write waited beside it, so that one statement will mostly do. */
+/** Makes one write. `isOnly`: no other write waited beside this write, so that one statement will mostly do. */
 async function alone(db: Database, notify: Notify, waiting: Waiting, isOnly: boolean): Promise<void> {
   const { plan, refuse, judged, since, answer, fail } = waiting
   if (performance.now() - since >= defaultTimeoutMs) return fail(lateError())

@@ -33,19 +33,19 @@ export interface PostgresOptions {
   /** Prepare the statements of the hot path. Set it to false behind a pooler such as PgBouncer. Default true. */
   readonly prepare?: boolean
   /**
-   * How notifications are received, which saves polls: by the client itself where it can, by another client, or not at all.
-   * A `pg` Pool gives one of its connections to it. Default: the client's own, none where `prepare` is false, since
-   * poolers do not pass notifications on.
+   * How notifications are received, which saves polls: by the client itself where it can, by another client, or not at
+   * all. A `pg` Pool gives up one connection for listening. Default: the client itself; none where `prepare` is false,
+   * since poolers do not pass notifications on.
    */
   readonly listen?: PostgresClient['listen'] | false
 }
 
 /**
- * Storage, queue, inbox and limiter in one schema of a PostgreSQL (13 or later), over the host's own driver: a `pg` Pool
- * or Client, a postgres.js instance, PGlite, or a few lines around another one. It opens nothing and closes nothing but
- * what it listens on. Run `migrate` first.
+ * Storage, queue, inbox and limiter in one schema of a PostgreSQL (13 or later), over the host's own driver: a `pg`
+ * Pool or Client, a postgres.js instance, PGlite, or a few lines around another driver. It opens and closes only the
+ * connection on which it listens. Run `migrate` first.
  *
- * `using(tx)` takes what the driver calls its client or transaction, or any `{ query(text, values) }` around it.
+ * `using(tx)` takes what the driver calls a client or a transaction, or any `{ query(text, values) }` around it.
  *
  * @example
  * const pool = new pg.Pool({ connectionString })
@@ -144,7 +144,7 @@ function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage 
   return {
     ...storageIn(db, boundNotifier(db, wake), null),
 
-    // The time of the transaction stands still inside one; statements outside are each a transaction of their own.
+    // Inside a transaction the time stands still; outside, each statement is a transaction.
     async inTransaction() {
       if (isInTransaction(tx)) return true
       const first = await now()

@@ -4,8 +4,8 @@ import type { Round } from './claim-round.ts'
 import { unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 
-// `due_at` of a job says where it stands in its group (`rankOf`): jobs of low priority lie beyond `lowRank`. So the index
-// by group and due time gives both kinds in order, and no job pays for a second one.
+// `due_at` of a job says where it stands in its group (`rankOf`): jobs of low priority lie beyond `lowRank`. So the
+// index by group and due time gives both kinds in order, and no job pays for a second index.
 
 /** When a job falls due, by where it stands. */
 export function dueAt(at: Sql): Sql {
@@ -38,7 +38,7 @@ function inUse(slots: string, group: Sql): Sql {
 
 /**
  * A query of the jobs that a group offers, in order: `id`, `due_at` (where it stands), `at` (its place in the table).
- * `locked`: each is locked as it is asked for, those that others have locked are passed over.
+ * `locked`: each job is locked as it is read; jobs that others have locked are passed over.
  */
 export function offered(db: Database, round: Round, group: Sql, { locked = false } = {}): Sql {
   const lock = locked ? raw('for update skip locked') : nothing

@@ -25,7 +25,7 @@ const own: Readonly<Record<Kind, readonly string[]>> = {
   plugins: ['endpoint_id text', 'source_id text'],
 }
 
-/** Writes a whole plan in one statement, or nothing of it: then it answers false. */
+/** Writes a whole plan in one statement, or writes nothing and answers false. */
 export async function writePlan(db: Database, plan: ConfigPlan, { judgement, known }: Judged): Promise<boolean> {
   const { ask, t } = db
   // What goes is counted, which makes it go before what comes; unique keys but those of routes are judged at the end.

@@ -14,14 +14,20 @@ export interface Listing {
   readonly where: Sql
   /** The column of the id, by which the page is ordered. */
   readonly id: Sql
-  /** Columns that equal it by a join: bounded like it, so that no table is read from its end up to a page in its midst. */
+  /**
+   * Columns that equal the id by a join. They get the same bounds, so that no table is read from its end up to a page
+   * in the middle.
+   */
   readonly sameIds?: readonly Sql[]
   /** What a row counts towards `maxBytes`. */
   readonly size?: Sql
 }
 type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'> & { readonly maxBytes?: number }
 
-/** One page of a listing, with what stands around it, in one statement. Offset pages cost a count of all that is listed. */
+/**
+ * One page of a listing, and whether rows come before and after it, in one statement. Offset pages cost a count of all
+ * that is listed.
+ */
 export async function pageOf<Shown>(
   { ask }: Asked,
   { columns, from, where, id, sameIds = [], size }: Listing,
@@ -48,7 +54,8 @@ export async function pageOf<Shown>(
       : sql`
         select * from (select r.*, sum(row_size) over (order by r.id ${direction}) - row_size as size_before from (${rows}) r) s
         where size_before < ${Math.min(maxBytes, Number.MAX_SAFE_INTEGER)}::bigint`
-  // The nearest one, for which the index is read; of any one (`exists`) the planner would begin to read the table.
+  // The nearest neighbour, for which the planner reads the index. For any neighbour (`exists`) it would begin to read
+  // the table.
   const neighbour = (beyond: Sql, direction: 'asc' | 'desc') => sql`
     (select 1 from ${from} where ${where} and ${beyond} order by ${id} ${raw(direction)} limit 1) is not null`
   const found = await ask(sql`
@@ -62,7 +69,7 @@ export async function pageOf<Shown>(
     left join page on true
     order by page.id ${raw(descending ? 'desc' : 'asc')}`)
 
-  const around = found[0]! // there is always one row, of nulls where the page is empty
+  const around = found[0]! // always one row, of nulls where the page is empty
   return {
     rows: found.filter((row) => row['id'] !== null).map(show),
     total: numberOrNull(around['total_rows']),

@@ -13,7 +13,10 @@ export function workspaceOf(row: Row): Workspace {
   return workspaceRow(JSON.parse(row['document'] as string) as Workspace) // as it was written
 }
 
-/** A configuration row: its document, but for what is also written without it, when an endpoint is disabled. */
+/**
+ * A configuration row: the stored document, with the columns in place of fields that are also written without the
+ * document, when an endpoint is disabled.
+ */
 export function rowOf<K extends Kind>(kind: K, row: Row): Rows[K] {
   const document = JSON.parse(row['document'] as string) as Rows[K] // as it was written
   if (kind !== 'endpoints') return document

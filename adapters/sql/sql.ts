@@ -1,15 +1,15 @@
 /** What a driver takes as a parameter. Rows travel as one JSON text, texts also as an array, never with null inside. */
 export type Value = string | number | null | readonly string[]
 
-/** A piece of SQL with its values beside it: they are never part of the text. */
+/** A piece of SQL and its values: values are never part of the text. */
 export interface Sql {
   readonly parts: readonly string[]
   readonly values: readonly Value[]
 }
 
-/** Writes SQL where it runs: what stands in `${}` is a parameter, or another piece of SQL put in its place. */
+/** Writes SQL where it runs: what stands in `${}` becomes a parameter or, if it is a piece of SQL, part of the text. */
 export function sql(strings: TemplateStringsArray, ...inserts: readonly (Value | Sql)[]): Sql {
-  const parts = [strings[0]!] // a template has one string more than inserts
+  const parts = [strings[0]!] // a template has at least one string
   const values: Value[] = []
   inserts.forEach((insert, i) => {
     const following = strings[i + 1]!

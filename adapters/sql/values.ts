@@ -1,4 +1,4 @@
-/** A row as a driver answers it, by the names of its columns. */
+/** A row as a driver answers it, by column name. */
 export type Row = Readonly<Record<string, unknown>>
 
 /** Rows as one JSON parameter. */

@@ -66,7 +66,7 @@ export class Watchlist {
   }
 
   /**
-   * Chooses endpoints to be tried: up to `most` with a waiting job, in turns by workspace; and up to `most` endpoints
+   * Chooses endpoints to be tried: up to `max` with a waiting job, in turns by workspace; and up to `max` endpoints
    * for which nobody knows whether a job waits, or all of these when more slots are free than endpoints have a waiting
    * job.
    */

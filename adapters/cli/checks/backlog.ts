@@ -1,7 +1,7 @@
 import { spanText } from '../clock-text.ts'
 import { type Check, ok, problem } from './check.ts'
 
-/** A job that is due for longer waits for workers, not for its turn. */
+/** A job that has been due for longer lacks workers: waiting for a turn never takes so long. */
 const maxMs = 60_000
 
 /** Work that is due and that nobody does. */

@@ -8,7 +8,7 @@ import type { ReadSettings } from '../read-settings.ts'
 export interface Finding {
   readonly check: string
   readonly level: 'ok' | 'problem'
-  /** One sentence: what is. */
+  /** A sentence that states the fact. */
   readonly message: string
   /** What to do about it; of a problem only. */
   readonly advice?: string
@@ -24,7 +24,7 @@ export interface Subject extends ReadSettings {
   readonly now: () => number
 }
 
-/** Looks at one thing. It throws only what says that the engine does not answer. */
+/** Checks one subject. It throws only errors that say that the engine does not answer. */
 export type Check = (subject: Subject) => Promise<readonly Finding[]>
 
 export const ok = (check: string, message: string): Finding => ({ check, level: 'ok', message })

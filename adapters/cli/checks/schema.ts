@@ -2,7 +2,7 @@ import { sentenceOf } from '../failure.ts'
 import { schemaVersionOf } from '../schema-version.ts'
 import { type Check, ok, problem } from './check.ts'
 
-/** The version of the schema of PostgreSQL, and what the role may do there. */
+/** The version of the schema of PostgreSQL, and what the role may do in it. */
 export const schemaCheck: Check = async ({ engine: { database }, storage, settings }) => {
   if (database === null) return []
   const { schemaVersion } = await import('posthorn/postgres')

@@ -51,7 +51,7 @@ export function listenCommand({ terminal, env }: Surroundings): Command {
     })
 }
 
-/** Puts an event of the server into the local instance, with its own id and the very text of its data. */
+/** Puts an event of the server into the local instance, with the same id and the very text of the data. */
 async function forwarded(local: Posthorn, admin: Admin, { id, event_type }: Event, signal: AbortSignal): Promise<void> {
   const text = await raw(admin, id, signal)
   if (text === null) return
