@@ -55,7 +55,7 @@ export function postgresCollection<K extends Kind>(
       const plan = planFor(workspaceId, kind, [row], [], bounds)
       const refuse = (seen: PlanContext): 'missing' | 'conflict' | null => {
         const there = seen.rows[kind].get(row.id)
-        if (there === undefined || !there.mine) return 'missing'
+        if (there === undefined || !there.isOwn) return 'missing'
         return there.revision === from ? null : 'conflict'
       }
       return changeRow(plan, refuse, judgedInside(db, plan, { kind, row, from }))
@@ -63,7 +63,7 @@ export function postgresCollection<K extends Kind>(
 
     async delete(workspaceId, id) {
       const answer = await changeRow(planFor(workspaceId, kind, [], [id]), (seen) =>
-        seen.rows[kind].get(id)?.mine === true ? null : ('missing' as const),
+        seen.rows[kind].get(id)?.isOwn === true ? null : ('missing' as const),
       )
       return answer === 'written'
     },

@@ -14,7 +14,7 @@ const giveBackEveryMs = 5_000
 /** The inbox in a schema. A held message keeps its place in the order, so a take passes over held messages. */
 export function postgresInbox(db: Database, notify: Notify, listener: Listener | null): Inbox {
   const { run, t } = db
-  const mine = (taken: readonly Taken[]): Sql => sql`
+  const lockedMessages = (taken: readonly Taken[]): Sql => sql`
     select m.* from ${t.messages} m
     join jsonb_to_recordset(${json(taken.map(({ id, token }) => ({ id, token })))}::text::jsonb)
       as h (id text collate "C", token text) on h.id = m.id and h.token = m.token
@@ -126,17 +126,17 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
     async done(taken) {
       if (taken.length === 0) return
       await run(sql`
-        with mine as (${mine(taken)})
-        delete from ${t.messages} m using mine where m.id = mine.id`)
+        with locked as (${lockedMessages(taken)})
+        delete from ${t.messages} m using locked where m.id = locked.id`)
     },
 
     async bury(taken, reason) {
       if (taken.length === 0) return
       await run(sql`
-        with mine as materialized (${mine(taken)}),
-        gone as (delete from ${t.messages} m using mine where m.id = mine.id)
+        with locked as materialized (${lockedMessages(taken)}),
+        gone as (delete from ${t.messages} m using locked where m.id = locked.id)
         insert into ${t.dead_messages} (id, workspace_id, event_type, data, unique_id, received_at, tries, reason)
-        select id, workspace_id, event_type, data, unique_id, received_at, tries, ${storable(reason)}::text from mine
+        select id, workspace_id, event_type, data, unique_id, received_at, tries, ${storable(reason)}::text from locked
         on conflict do nothing`)
     },
 

@@ -51,16 +51,16 @@ export function listeningConnection({ open, hears, regained, speak }: Needs): Li
 
   /** Tests a quiet connection. If no message arrives, the connection is replaced. */
   async function prove(): Promise<void> {
-    const mine = line
+    const ownLine = line
     const spokenAt = performance.now()
-    if (mine === null || (isWell && spokenAt - lastHeard < quietMs)) return
+    if (ownLine === null || (isWell && spokenAt - lastHeard < quietMs)) return
     await speak() // where this fails the server is away, and says nothing of the line
     for (let waited = 0; lastHeard < spokenAt && waited < answersWithinMs; waited += 100) await pause(100)
-    if (lastHeard >= spokenAt || line !== mine) return
+    if (lastHeard >= spokenAt || line !== ownLine) return
     isWell = false
-    const stop = await mine.catch(() => null)
+    const stop = await ownLine.catch(() => null)
     if (stop !== null) await settled(stop(), answersWithinMs)
-    if (line !== mine) return
+    if (line !== ownLine) return
     line = dial()
     await line
     lastHeard = performance.now()
@@ -79,15 +79,15 @@ export function listeningConnection({ open, hears, regained, speak }: Needs): Li
   return {
     async open() {
       line ??= dial()
-      const mine = line
+      const ownLine = line
       try {
-        await mine
+        await ownLine
       } catch (error) {
-        if (line === mine) line = null
+        if (line === ownLine) line = null
         throw error
       }
       lastHeard = performance.now()
-      if (looking !== undefined || line !== mine) return
+      if (looking !== undefined || line !== ownLine) return
       looking = setInterval(look, lookEveryMs)
       letExit(looking)
     },

@@ -15,7 +15,7 @@ export interface PlanContext extends Surroundings {
 }
 
 export interface PlanContextRow {
-  readonly mine: boolean
+  readonly isOwn: boolean
   readonly revision: number
   /** Event patterns of an endpoint; 0 of others. */
   readonly patterns: number
@@ -37,7 +37,7 @@ function contextQuery({ t }: Database, plan: ConfigPlan): Sql {
     plugins: named(plugins),
   }
   const seen = (kind: Kind): Sql => sql`
-    select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as mine, k.revision,
+    select 'row' as what, ${kind}::text as kind, k.id, k.workspace = here.key as is_own, k.revision,
       ${kind === 'endpoints' ? raw('to_jsonb(k.patterns)') : raw('null::jsonb')} as key
     from ${t[kind]} k left join here on true where k.id = any(${ids[kind]}::text[])`
   return sql`
@@ -46,7 +46,7 @@ function contextQuery({ t }: Database, plan: ConfigPlan): Sql {
       select *, to_jsonb(k) - 'kind' as key from jsonb_to_recordset(${json(keys)}::text::jsonb)
         as k (kind text, ws_id text, name text, endpoint_id text, source_id text, method text, path text)
     )
-    select 'here' as what, null as kind, null as id, true as mine, revision,
+    select 'here' as what, null as kind, null as id, true as is_own, revision,
       jsonb_build_object('endpoints', endpoint_count, 'sources', source_count, 'plugins', plugin_count, 'patterns', pattern_count)
         as key
     from here
@@ -84,7 +84,7 @@ function planContextOf(rows: readonly Row[]): PlanContext {
         .filter((row) => row['kind'] === kind)
         .map((row): [string, PlanContextRow] => [
           row['id'] as string,
-          { mine: row['mine'] === true, revision: number(row['revision']), patterns: number(row['key'] ?? 0) },
+          { isOwn: row['is_own'] === true, revision: number(row['revision']), patterns: number(row['key'] ?? 0) },
         ]),
     )
   const here = of('here')[0]
@@ -92,7 +92,7 @@ function planContextOf(rows: readonly Row[]): PlanContext {
   const holders = new Map(
     of('holder').map((row) => [
       keyText(row['kind'] as Kind, keyOf(row['key'])),
-      row['mine'] === true ? (row['id'] as string) : null,
+      row['is_own'] === true ? (row['id'] as string) : null,
     ]),
   )
   return {
@@ -100,14 +100,14 @@ function planContextOf(rows: readonly Row[]): PlanContext {
     rows: known,
     rowOf(kind, id) {
       const row = known[kind].get(id)
-      return row === undefined ? 'none' : row.mine ? 'this' : 'other'
+      return row === undefined ? 'none' : row.isOwn ? 'this' : 'other'
     },
     holderOf: (kind, key) => holders.get(keyText(kind, key)),
     orphans: new Set(of('orphan').map((row) => row['id'] as string)),
     counts: (here?.['key'] as Bounds | undefined) ?? { endpoints: 0, sources: 0, plugins: 0, patterns: 0 },
     patternsOf(id) {
       const row = known.endpoints.get(id)
-      return row?.mine === true ? row.patterns : 0
+      return row?.isOwn === true ? row.patterns : 0
     },
   }
 }

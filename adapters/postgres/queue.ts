@@ -50,8 +50,8 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
     async extend(claims, until) {
       if (claims.length === 0) return []
       const rows = await run(sql`
-        with mine as (${lockedHolds(db, claims)})
-        update ${t.jobs} j set held_until = ${until}::bigint from mine where j.id = mine.id
+        with locked as (${lockedHolds(db, claims)})
+        update ${t.jobs} j set held_until = ${until}::bigint from locked where j.id = locked.id
         returning j.id, j.token`)
       const tokens = new Map(rows.map((row) => [row['id'], row['token']]))
       return claims.filter(({ id, token }) => tokens.get(id) !== token).map(({ id }) => id)
@@ -66,8 +66,8 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
     async complete(claims) {
       if (claims.length === 0) return
       await run(sql`
-        with mine as (${lockedHolds(db, claims)})
-        delete from ${t.jobs} j using mine where j.id = mine.id`)
+        with locked as (${lockedHolds(db, claims)})
+        delete from ${t.jobs} j using locked where j.id = locked.id`)
     },
 
     async pause(groups) {

@@ -18,9 +18,9 @@ export function lockedHolds({ t }: Database, claims: readonly Claim[]): Sql {
 /** Lets the jobs of a query (id), which locks them, wait again at their places. */
 export async function release({ run, t }: Database, jobs: Sql): Promise<void> {
   await run(sql`
-    with mine as (${jobs}),
+    with locked as (${jobs}),
     released as (
-      update ${t.jobs} j set held_until = 0, token = null from mine where j.id = mine.id
+      update ${t.jobs} j set held_until = 0, token = null from locked where j.id = locked.id
       returning j.group_id, j.due_at
     )
     insert into ${t.hints} (group_id, workspace, due_at)

@@ -77,8 +77,8 @@ async function settleTogether(
       { low: lowOf(nexts) },
     )}`
   const completion = sql`,
-    mine as (${lockedHolds(db, claims)}),
-    completed as (delete from ${t.jobs} j using mine where j.id = mine.id)`
+    locked as (${lockedHolds(db, claims)}),
+    completed as (delete from ${t.jobs} j using locked where j.id = locked.id)`
 
   const rows = await run(sql`
     with given as materialized (

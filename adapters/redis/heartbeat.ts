@@ -33,13 +33,13 @@ export function prover(send: () => Promise<unknown>): Prover {
     heard: () => arrived(),
     prove() {
       if (last !== null) return last
-      const mine = ask().finally(() => {
+      const proof = ask().finally(() => {
         void pause(goodForMs).then(() => {
-          if (last === mine) last = null
+          if (last === proof) last = null
         })
       })
-      last = mine
-      return mine
+      last = proof
+      return proof
     },
   }
 }

@@ -139,10 +139,10 @@ class ReplaceableLines implements Lines {
   }
 
   /** Asks the host's client now and then, a single command at a time, and goes back to it once it answers. */
-  #tend(mine: StandIn): void {
+  #tend(standIn: StandIn): void {
     let isAsking = false
     const look = (): void => {
-      if (this.#standIn !== mine) return
+      if (this.#standIn !== standIn) return
       if (isEnded(this.#client)) return this.close()
       letExit(setTimeout(look, tendMs))
       if (isAsking) return
@@ -150,10 +150,10 @@ class ReplaceableLines implements Lines {
       const asked = this.#host.send('PING', [])
       asked.then(
         () => {
-          if (this.#standIn !== mine) return
+          if (this.#standIn !== standIn) return
           this.#standIn = null
           this.#silence?.end()
-          void mine.closeWhenIdle()
+          void standIn.closeWhenIdle()
         },
         () => {},
       )

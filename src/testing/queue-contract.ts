@@ -269,11 +269,10 @@ export const queueContract: Contract<Queue> = [
     await queue.add(jobs)
     const shares = await Promise.all(
       Array.from({ length: 20 }, async () => {
-        const mine: Claim[] = []
+        const own: Claim[] = []
         // A caller whose groups are just looked at by another may get nothing for a moment.
-        for (let tries = 0; tries < 5; tries++)
-          mine.push(...(await take(queue, { limit: 10, cap: 4, leaseMs: 60_000 })))
-        return mine
+        for (let tries = 0; tries < 5; tries++) own.push(...(await take(queue, { limit: 10, cap: 4, leaseMs: 60_000 })))
+        return own
       }),
     )
     const all = shares.flat()

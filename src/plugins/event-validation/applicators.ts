@@ -71,14 +71,14 @@ function objects({ one, map, patterns }: Parts): readonly (Check | null)[] {
       : onObjects((object, work, seen) =>
           every(entriesOf(object, work), work, ([key, value]) => {
             const own = named.get(key)
-            const mine = own === undefined ? [] : [own]
-            for (const [matches, check] of patterned) if (matches(key, work)) mine.push(check)
-            if (mine.length === 0) {
+            const applied = own === undefined ? [] : [own]
+            for (const [matches, check] of patterned) if (matches(key, work)) applied.push(check)
+            if (applied.length === 0) {
               if (additional === null) return true
-              mine.push(additional)
+              applied.push(additional)
             }
             seen?.keys.add(key)
-            return inside(work, key, () => every(mine, work, (check) => check(value, work)))
+            return inside(work, key, () => every(applied, work, (check) => check(value, work)))
           }),
         ),
     names &&

@@ -61,12 +61,12 @@ class SchemaCompiler implements Compiler {
       descend(work)
       const entered = tracksScope && work.scope.at(-1) !== place.base
       if (entered) work.scope.push(place.base)
-      const mine: Seen | undefined = tracksSeen ? { keys: new Set(), items: new Set() } : undefined
-      const accepted = every(steps, work, (step) => step(value, work, mine))
-      if (accepted && seen !== undefined && mine !== undefined) {
-        spend(work, 2 * (mine.keys.size + mine.items.size))
-        for (const key of mine.keys) seen.keys.add(key)
-        for (const item of mine.items) seen.items.add(item)
+      const ownSeen: Seen | undefined = tracksSeen ? { keys: new Set(), items: new Set() } : undefined
+      const accepted = every(steps, work, (step) => step(value, work, ownSeen))
+      if (accepted && seen !== undefined && ownSeen !== undefined) {
+        spend(work, 2 * (ownSeen.keys.size + ownSeen.items.size))
+        for (const key of ownSeen.keys) seen.keys.add(key)
+        for (const item of ownSeen.items) seen.items.add(item)
       }
       if (entered) work.scope.pop()
       work.depth--
