@@ -22,7 +22,10 @@ const capturedColumns = raw('o.request_headers, o.request_body, o.response_heade
 export function postgresAttempts(db: Database, notify: Notify): Attempts {
   const { run, ask, t } = db
 
-  /** Bounds of ids that follow from the times asked for, unless there is an attempt whose id tells nothing of its time. */
+  /**
+   * Bounds of ids that follow from the times asked for, unless the workspace has an attempt whose id says nothing of
+   * the attempt's time.
+   */
   async function idsOf(workspaceId: string, query: AttemptQuery): Promise<IdBounds> {
     const { created_at, scheduled_at, scheduled_at_by_hand } = query
     const bounds = idBounds({
@@ -98,7 +101,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         for (const row of rows) made.add(row['id'])
       }
       await there()
-      // Another one was the first of its event and endpoint at the same moment. Now that one is seen.
+      // Another attempt became the first of the same event and endpoint at the same moment. Now that attempt is seen.
       if (!first && made.size < attempts.length) await addLeft()
       return attempts.map(({ id }) => made.has(id))
     },

@@ -27,13 +27,14 @@ const everyRows = 1000
 const minPages = 24
 
 /**
- * Does at once, in milliseconds, what autovacuum would do when it comes by, once a minute:
+ * Does at once, in milliseconds, what autovacuum would do at its next run, which comes once a minute:
  *
- * - It tells PostgreSQL the sizes of tables that have grown. The plan of a prepared statement is kept until then: one made
- *   while a table was small reads it as a whole, however large it has become.
- * - It frees the room of hints that were worked in, since each claim reads that table as a whole.
+ * - It tells PostgreSQL the sizes of tables that have grown. PostgreSQL uses the plan of a prepared statement until
+ *   then: a plan made while a table was small reads the whole table, however large it has become.
+ * - It frees the room of hints that were worked in, since each claim reads the whole table of hints.
  *
- * The function that it answers is called with how many rows went through. It fails silently: without it everything is correct, but slower.
+ * Call the function that it answers with the number of rows that passed through the queue. It fails silently: without it everything
+ * is correct, but slower.
  */
 export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
   let unseen = 0

@@ -117,7 +117,7 @@ function offers(db: Database, round: Round): Sql {
 
 /** How many jobs each group is to give. */
 function shares({ limit, free, jobsEach }: Round): Sql {
-  // Where a workspace has more than was looked at, its next job may come before those that follow.
+  // Where a workspace has more jobs than were looked at, its next job may come before jobs that follow here.
   return sql`
     known as materialized (
       select min(last) as until from (

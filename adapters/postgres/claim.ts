@@ -14,11 +14,11 @@ import { type Sql, sql } from '../sql/sql.ts'
 // How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
 //
 // - `next_at` of a group is never later than the due time of its oldest waiting job, or a hint of the group says it.
-//   Adding jobs writes hints and touches no group: the host's open transaction then holds nothing others wait for.
+//   Adding jobs writes hints and touches no group: so the host's open transaction holds nothing for which others wait.
 // - `ready_at` of a line is never later than that of a group of the workspace, or a hint says it.
 // - A claim works the hints it sees into groups and lines. It moves either forward only if it saw the row's latest version:
 //   otherwise another claim worked in a hint whose job this claim does not see.
-// - A lapsed hold is found by its lease, and its group is then a candidate like a group with a due job.
+// - A lapsed hold is found by the end of its lease. Then the job's group is a candidate like a group with a due job.
 // - Groups are written before lines, both in the order of their keys, so that no two claims lock each other out.
 //
 // Here and elsewhere `id = any(array(select ...))` stands where a join would do: the planner then reads by index, whatever
@@ -57,7 +57,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
       const rows = await db.run(statement(db, round, choice), isSlow ? {} : { answerMs })
       const taken = rows.filter((row) => row['id'] !== null).map((row) => claimOf(row, round.token))
       claims.push(...byLevel(taken, round.used))
-      const row = rows[0]! // there is one at least
+      const row = rows[0]! // at least one row
       return { taken, planned: number(row['planned']), met: number(row['met']), until: numberOrNull(row['until']) }
     }
 
@@ -104,7 +104,7 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
       update ${db.t.jobs} set held_until = ${now + leaseMs}::bigint, token = ${token}::text
       where ctid = any(array(select at from locked_jobs)) returning id
     ),
-    -- Not one that was written by somebody else since this statement began: it stands elsewhere now, and waits.
+    -- Not a job that somebody else wrote since this statement began: that job has another place now, and waits.
     taken as materialized (select * from locked_jobs where (id in (select id from claimed)) is true),
     ${moved(db, round)}
     select t.id, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until

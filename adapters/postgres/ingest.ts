@@ -25,7 +25,8 @@ export async function ingest(
     answers.set(entry, { kind: 'rejected', cause: new Error('a text holds U+0000 or an unpaired surrogate') })
     return false
   })
-  // A statement takes an id and a unique id once: the first one to come. Those that repeat it are answered by it, or wait.
+  // A statement takes an id and a unique id once: the first one to come. Entries that repeat that id get their answer
+  // from the first entry, or wait.
   for (let rounds = 0; waiting.length > 0; rounds++) {
     if (rounds > entries.length + 3) throw new PosthornError('unavailable', 'The events could not be stored')
     const { first, repeats } = split(waiting)
@@ -44,7 +45,7 @@ export async function ingest(
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more
 }
 
-/** The first entries with their ids, and those that repeat an id of one of them. */
+/** The first entry with each id, and entries that repeat the id of such an entry. */
 function split(entries: readonly IngestEntry[]) {
   const byKey = new Map<string, IngestEntry>()
   const first: IngestEntry[] = []
@@ -63,7 +64,10 @@ function split(entries: readonly IngestEntry[]) {
   return { first, repeats }
 }
 
-/** The answer to an entry that follows from the one to an earlier entry with its id or unique id; null when it does not. */
+/**
+ * The answer to an entry that follows from the answer to an earlier entry with the same id or unique id; null when none
+ * follows.
+ */
 function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer | undefined): IngestAnswer | null {
   const { event, workspaceId } = entry
   if (answer === undefined) return null
@@ -79,7 +83,10 @@ function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer 
   return isTaken && event.unique_id === null ? { kind: 'id_taken' } : null
 }
 
-/** One attempt at entries whose ids differ. Those it cannot answer, since others write the same just now, are left out. */
+/**
+ * One try at entries whose ids differ. Entries that it cannot answer, since others write the same ids just now, are
+ * left out.
+ */
 async function round(
   db: Database,
   entries: readonly IngestEntry[],
@@ -97,7 +104,7 @@ async function round(
     const isHeld = isLockTimeout(cause)
     if (db.bound || !(isHeld || isRefusal(cause))) throw cause
     if (entries.length === 1) return [[entries[0]!, isHeld ? { kind: 'held' } : { kind: 'rejected', cause }]]
-    // The engine refuses the batch for one of its entries: halve it until that entry stands alone.
+    // The engine refuses the batch for one of the entries: halve the batch until that entry stands alone.
     const half = entries.length >> 1
     return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
   }

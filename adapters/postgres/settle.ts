@@ -9,9 +9,9 @@ import { storable } from '../sql/rows.ts'
 import { nothing, type Sql, sql } from '../sql/sql.ts'
 
 /**
- * Closes attempts, each once, with all that follows, in one statement. Where the engine refuses a batch it is halved until
- * the settlement at fault stands alone; that settlement is written without what was captured, since an outcome is never lost. If
- * the engine refuses that too, nothing of it is written.
+ * Closes attempts, each once, with all that follows, in one statement. A batch that the engine refuses is halved until
+ * the settlement at fault stands alone; that settlement is written without what was captured, since an outcome is never
+ * lost. If the engine refuses that too, nothing of it is written.
  */
 export async function settle(
   db: Database,

@@ -3,14 +3,14 @@ import type { Connection } from './client.ts'
 import { letExit } from './timers.ts'
 
 export interface Announcer {
-  /** What its announcements carry, so that its own are known from those of others. */
+  /** A name in each announcement, by which an announcer knows its own announcements from others. */
   readonly origin: string
   announce(): void
 }
 
 /**
- * Tells all processes that something was added: at once, and after a rest what came during it (see `restAfter`).
- * It is a hint, so nobody waits for it, its failure is nobody's, and it keeps no process alive.
+ * Announces to all processes that something was added: at once, and after a rest what came during the rest (see
+ * `restAfter`). An announcement is a hint: nobody waits for it, its failure is ignored, and it keeps no process alive.
  */
 export function announcer(connection: Connection, channel: string): Announcer {
   const origin = crypto.randomUUID()

@@ -1,6 +1,6 @@
 import { bareError, PosthornError } from '../../src/errors.ts'
 
-/** Answers of a server that is there but cannot serve. Inside a script old servers put them behind a dash. */
+/** Answers of a server that can be reached but cannot serve. Inside a script old servers put them behind a dash. */
 const refusals: Readonly<Record<string, string>> = {
   OOM: 'Redis has no memory left (maxmemory is reached)',
   READONLY: 'Redis is a read-only replica',

@@ -11,13 +11,13 @@ import { type Listing, listing, listOf } from './page.ts'
 import { run, script } from './scripts.ts'
 import type { Details, Ended } from './settle.ts'
 
-/** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
+/** ARGV: workspace, event. Answers the name of the event in keys, where the event exists and may have attempts. */
 const nameOf = script(
   `${attemptFunctions}
 local name = nameOfEvent(ARGV[2])
 local key, room = tag .. ':event:' .. name, roomOf(ARGV[1])
 if not room or redis.call('HGET', key, 'room') ~= room then return {} end
--- The version before may have written an event there. Then this event never had an attempt.
+-- The version before may have written an event under this key. Then the event asked for never had an attempt.
 return { not isHash(key .. ':attempts') and name or nil }`,
   { again: true },
 )
@@ -108,7 +108,10 @@ export class AttemptLists {
     return this.of(index, where, query, isByTime && name === undefined ? await this.#bounded(room, query) : undefined)
   }
 
-  /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
+  /**
+   * Between which ids the times asked for lie, unless the workspace has an attempt whose id says nothing of the
+   * attempt's time.
+   */
   async #bounded(room: string | null, query: AttemptQuery): Promise<IdBounds> {
     const index = `${this.#tag}:room:${room}:attempts`
     const [astray, [first], [last]] = (await Promise.all([

@@ -65,10 +65,10 @@ return { attempt[2], attempt[3], attempt[4] or '', type or '', attempt[5] or '' 
 )
 
 /**
- * A position that exists no more is put back for a moment, to learn its rank.
+ * A position that exists no more is put back for a moment, to learn the rank of the position.
  *
- * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time, endpoint and workspace
- * of each, the workspace '' where it was deleted.
+ * ARGV: before, due time and id to begin beyond (or both ''), how many. Answers id, due time, endpoint and workspace of
+ * each; '' for a deleted workspace.
  */
 const overdue = script(
   `${attemptFunctions}

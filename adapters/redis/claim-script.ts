@@ -51,8 +51,8 @@ placeAll(touched)
 
 /**
  * The due jobs of a workspace, one after the other: `advance` brings the next one forward, read in parts that grow. Of
- * heads and of a group's jobs one more is read than is offered, so that what comes after those taken is known. Heads that
- * are out of date are noted, and left where they are until all is read.
+ * heads and of a group's jobs the script reads one more than it offers, so that it knows what comes after the taken
+ * jobs. Heads that are out of date are noted, and left where they are until all is read.
  */
 const offers = `
 local stale, staleCount = {}, 0
@@ -78,7 +78,7 @@ local function openGroup(offer, head)
   }
 end
 
--- Whether the group offers its job of this number, after those of usual priority one of low.
+-- Whether the group offers its job of this number, jobs of low priority after those of usual priority.
 local function offersLow(group, number)
   if not group.usual then
     group.usual, group.low = number - 1, {}
@@ -122,7 +122,7 @@ local function readHeads(offer)
   for _, value in ipairs(heads) do offer.heads[#offer.heads + 1] = value end
 end
 
--- Whether there is a next job; then it is that of offer.number in offer.group.
+-- Whether a next job exists; then it has offer.number in offer.group.
 local function advance(offer)
   if offer.group then
     offer.number = offer.number + 1
@@ -142,8 +142,9 @@ end
 `
 
 /**
- * The workspaces that offer something, in their turns: all that have slots in use, and of the others no more than can get
- * one. The time in `lines` is never later than the turn, but for workspaces that were served an hour ago.
+ * The workspaces that offer jobs, in the order of their turns: all workspaces with slots in use, and of the others no
+ * more than can get a slot. The time in `lines` is never later than the turn, but for workspaces that were served an
+ * hour ago.
  */
 const turns = `
 local found, settled, from, inOrder = {}, 0, 0, true
@@ -183,8 +184,8 @@ end
 `
 
 /**
- * Takes level by level. Of a level, workspaces that were served already and those that begin there come by their turns.
- * One that is left alone needs no more turns.
+ * Takes level by level. Within a level, workspaces that were served already and workspaces that begin at that level
+ * come by their turns. When a single workspace is left, it needs no more turns.
  */
 const choice = `
 local count, groups, beginning = 0, {}, {}
@@ -195,7 +196,7 @@ for _, offer in ipairs(found) do
   beginning[offer.level] = level
 end
 
--- The reply holds runs of jobs of one group: its workspace, its name, how many, then id and rank of each.
+-- The reply holds runs of jobs of one group: workspace, name of the group, how many jobs, then id and rank of each.
 local function endRun()
   if run then reply[runAt] = tostring((#reply - runAt) / 2) end
 end
@@ -263,8 +264,8 @@ if count > 0 then
   redis.call('ZADD', queue .. 'held', unpack(holds))
   redis.call('ZADD', queue .. 'served', unpack(serving))
 end
--- One claim of sixteen forgets who was served an hour ago, and files groups anew that a process of a version which knows no
--- priorities filed by the rank of a job of low priority.
+-- One claim of sixteen forgets who was served an hour ago, and files groups anew that a process of an older version,
+-- which knows no priorities, filed by the rank of a job of low priority.
 if string.sub(token, 1, 1) == '0' then
   local hourAgo = string.format('%.0f', time - 3600000)
   local old = redis.call('ZRANGEBYSCORE', queue .. 'served', '-inf', hourAgo, 'LIMIT', 0, 250)

@@ -8,7 +8,10 @@ import { run, script } from './scripts.ts'
 
 const claim = script(claimScript, { again: true })
 
-/** The most jobs that one run claims. A larger limit takes several, which count what the runs before took. */
+/**
+ * The most jobs that one run of the script claims. A larger limit takes several runs; each run counts what the runs
+ * before took.
+ */
 const jobsPerClaim = 1000
 
 /** ARGV: token and end of the lease of a claim that got no answer. Its jobs wait again. */

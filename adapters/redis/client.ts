@@ -3,7 +3,10 @@ import { within } from './deadline.ts'
 import { linesOf } from './silent-connection.ts'
 import type { RedisClient } from './redis-client.ts'
 
-/** The host's client, asked the same way whatever its make. A connection that stops answering is replaced meanwhile. */
+/**
+ * The host's client, used the same way whichever library made it. A connection that stops answering is replaced
+ * meanwhile.
+ */
 export interface Connection {
   readonly client: RedisClient
   /**
@@ -21,7 +24,7 @@ export interface Connection {
   readonly advice: string | null
   /** Calls `replaced` each time another connection takes over. */
   onReplaced(replaced: () => void): void
-  /** Closes the stand-in, if there is one. */
+  /** Closes the stand-in, if the connection has one. */
   close(): void
 }
 

@@ -13,7 +13,7 @@ import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
  * ARGV: workspace, the last position read (collection and id, or both ''), how many. Answers the workspace's row and
- * revision, then collection, id, revision, row and disabled_at of each row; nothing when there is no such workspace.
+ * revision, then collection, id, revision, row and disabled_at of each row; nothing when the workspace does not exist.
  */
 const rows = script(
   `${workspaceFunctions}
@@ -77,7 +77,7 @@ export function redisConfiguration(
           const page = rowsOf(reply.slice(2), 5)
           for (const [kind, , ...fields] of page) {
             const of = kind as (typeof kinds)[number] // as the script names it
-            found[of].push(rowOf(of, fields) as never) // the rows of a collection are of its kind
+            found[of].push(rowOf(of, fields) as never) // the collection names the kind
           }
           if (page.length < entriesPerScript) break
           position = page.at(-1)!.slice(0, 2)
@@ -112,7 +112,7 @@ export function redisConfiguration(
 
 const restart = Symbol('restart')
 
-/** Reads again when what is read in several pages changed between them, so that the whole is of one moment. */
+/** Reads again when rows changed between the pages of a reading, so that the whole is of one moment. */
 async function steadily<T>(read: (again: typeof restart) => Promise<T | typeof restart>): Promise<T> {
   for (let tries = 0; tries < 10; tries++) {
     const answer = await read(restart)

@@ -1,6 +1,6 @@
 import { PosthornError } from '../../src/errors.ts'
 
-/** How long one command may take, milliseconds; a client that has lost its server keeps commands waiting for ever. */
+/** How long one command may take, milliseconds; a client that has lost the server keeps commands waiting for ever. */
 export const deadlineMs = 5_000
 
 /** Gives up after the deadline. What was sent may still run. */

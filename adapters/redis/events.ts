@@ -28,7 +28,7 @@ const ingest = script(
   `${aloneFunctions}${attemptFunctions}
 local touched, begun = {}, nil
 
--- Removes what was written of an event, whatever of it is there.
+-- Removes what was written of an event, however much that is.
 local function undo(i, attempts)
   if not begun then return end
   local room, name, key = begun.room, begun.name, tag .. ':event:' .. begun.name
@@ -246,7 +246,7 @@ export function attemptArgs(attempt: PlannedAttempt): readonly (string | number)
   return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 
-/** An event from its row as stored, and its data. */
+/** An event from the stored row and the data. */
 export function eventOf(json: string, data: string): StoredEvent {
   const { bytes: _, ...event } = JSON.parse(json) as Row // written by ingest
   return inOrder(event, data)

@@ -94,7 +94,7 @@ export function attemptConditions(
   ]
 }
 
-/** That a field is this text, if one is given. */
+/** That a field is this text, if a text is given. */
 function whereIs(field: string, text: string | undefined): readonly Condition[] {
   return text === undefined ? [] : [[field, 'is', text]]
 }
@@ -103,7 +103,7 @@ function whereHas(field: string, text: string | number | undefined): readonly Co
   return text === undefined ? [] : [[field, 'has', text]]
 }
 
-/** That a time lies in the range, if one is given. */
+/** That a time lies in the range, if a range is given. */
 export function whereIn(field: string, range: TimeRange = {}): readonly Condition[] {
   const { eq, ...bounds } = range
   const sides = (['gt', 'gte', 'lt', 'lte'] as const).flatMap((test): Condition[] =>

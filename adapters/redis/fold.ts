@@ -7,7 +7,10 @@ import { run, script } from './scripts.ts'
 const maxElements = 20
 const maxSums = 400
 
-/** What scripts over sums share: adds numbers with commas between them, and keeps the time in the index of its kind. */
+/**
+ * What scripts over sums share: adds numbers with commas between them, and adds the time to the index of that kind of
+ * sum.
+ */
 export const sumFunctions = `
 local tag = KEYS[1]
 
@@ -113,7 +116,7 @@ export async function foldNotes(connection: Connection, tag: string): Promise<nu
   }
 }
 
-/** The first elements, as many as one script may write, and what they come to. */
+/** The first elements, as many as one script may write, and the sums of these. */
 async function firstOf(connection: Connection, tag: string, elements: readonly string[]) {
   const known = await knownTypes(connection, tag, elements.flatMap(notesIn))
   const come = (count: number) => {

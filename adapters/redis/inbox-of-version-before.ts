@@ -1,11 +1,11 @@
 /**
- * The inbox of the version before, from which each take takes over what nobody holds: at most 250 messages and 1 MiB. Its
- * processes may run meanwhile. They put messages there and take them from there, and see none of those of this version.
- * `{tag}:inbox:` held
+ * The inbox of the version before. Each take takes over messages that nobody holds from it: at most 250 messages and 1
+ * MiB. Processes of that version may run meanwhile: they put messages into that inbox and take messages from it, and
+ * see no message of this version. `{tag}:inbox:` held
  *
  *     stream    stream  messages waiting and held: id, row (JSON without data), data
  *     messages  hash    id -> "<entry> <tries> <token>" of each
- *     held      zset    ids of those that were taken, by the end of their lease
+ *     held      zset    ids of messages that were taken, by the end of their lease
  */
 export const takeOver = `
 local function takeOne(id, before)
@@ -24,7 +24,7 @@ local function takeOne(id, before)
     return 1
   end
   local row, data = found[2][4], found[2][6]
-  -- Inside a text of the row quotes stand behind a backslash, so these are its own fields.
+  -- Inside a text of the row quotes stand behind a backslash, so these are fields of the row itself.
   local workspace, at = string.match(row, '"workspaceId":"([^"]*)"'), string.match(row, '"received_at":(%d+)')
   if not find(id) then
     redis.call('HSET', inbox .. 'kept', id, at .. ' ' .. tries .. ' - ' .. workspace)

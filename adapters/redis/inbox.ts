@@ -45,7 +45,7 @@ local function forget(id)
   for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.call('HDEL', inbox .. name, id) end
 end
 
--- A script that has freed memory, be it none, may go on where there is none.
+-- A script that began with a command that frees memory may go on where memory is full.
 local function begin()
   redis.call('HDEL', inbox .. 'kept', '')
 end
@@ -94,8 +94,8 @@ return reply`,
 )
 
 /**
- * A take that arrives twice, since its first answer did not come, answers the messages that it took the first time. Of
- * lapsed holds it looks at 500.
+ * A take that arrives twice, since its first answer did not come, answers the messages that it took the first time. It
+ * looks at 500 lapsed holds at most.
  *
  * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before, the workspace after which to begin. Answers
  * the bytes taken now and the workspace taken from last, then row, data and tries of each message.
@@ -138,7 +138,8 @@ end
 local size, offers, order = math.ceil(limit / math.max(1, #names)), {}, {}
 for i, name in ipairs(names) do offers[i] = { workspace = name, ids = {}, place = 0, leaving = {} } end
 
--- The next message that a workspace offers, with its tries. What is in a line and nowhere else was removed by hand.
+-- The next message that a workspace offers, with its tries. An id that only a line holds belongs to a message that was
+-- removed by hand.
 local function advance(offer)
   while true do
     offer.place = offer.place + 1
@@ -192,7 +193,10 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: token and end of the lease of a take that got no answer. Its messages wait again, and that was no try. */
+/**
+ * ARGV: token and end of the lease of a take that got no answer. The messages of that take wait again, and that was no
+ * try.
+ */
 const giveBack = script(
   `${inboxFunctions}
 begin()
@@ -228,7 +232,7 @@ return {}`,
   { again: true },
 )
 
-/** Answers how many messages there are. */
+/** Answers the number of messages. */
 const size = script(
   `${inboxFunctions}
 return { tostring(redis.call('HLEN', inbox .. 'kept') + redis.call('XLEN', inbox .. 'stream')) }`,

@@ -35,8 +35,8 @@ export interface RedisOptions {
  * the hot path: `const { queue, inbox, limiter } = redis(client)` beside another storage.
  *
  * What is acknowledged is as safe as the server's persistence. The host connects the client, listens to its errors and
- * closes it; wake-ups use one duplicate of it, closed by `close`. A client that leaves a command without an answer for 5 s
- * is stood in for by another duplicate, until it answers again.
+ * closes it; wake-ups use one duplicate of the client, closed by `close`. A client that leaves a command without an
+ * answer for 5 s is stood in for by another duplicate, until it answers again.
  *
  * @throws PosthornError `validation` for a namespace that is not of `[A-Za-z0-9_.:-]`, 1 to 64 characters.
  * @example
@@ -114,9 +114,9 @@ function checkClient(client: unknown): void {
 }
 
 /**
- * The same for those who have no client: opens one with safe settings when something is first asked, through
- * `@redis/client`, `redis` or `ioredis`, whichever is installed. Each `stop` of the instance closes it; what is asked later
- * opens it again. So an instance has its own.
+ * The same for hosts without a client: opens a client with safe settings at the first use, through `@redis/client`,
+ * `redis` or `ioredis`, whichever is installed. Each `stop` of the instance closes the client; later use opens it
+ * again. So each instance needs a storage of its own.
  *
  * @param url `redis://` or `rediss://`, with user, password and database where they are needed.
  * @throws PosthornError `validation` for another url; `internal` that names what to install where no client is installed.

@@ -4,11 +4,12 @@ import { PosthornError } from '../../src/errors.ts'
  * The layout. Every key begins with the hash tag of the namespace, `{posthorn}` by default, and a colon. `zset of ids`
  * has equal scores, so Redis orders it by id, bytewise, which is the order of every list.
  *
- * No id makes a key that another row owns. An id stands at the end of a key, and no name before an id is the beginning of
- * another such name. The one exception is the index of an event's attempts: see `nameOfEvent` in event-script.ts.
+ * No id makes a key that another row owns. An id stands at the end of a key, and no name before an id is the beginning
+ * of another such name. The only exception is the index of an event's attempts: see `nameOfEvent` in event-script.ts.
  *
- * The tag is that of a shard. There is one shard today. With several, `{posthorn:7}` will hold what belongs to a workspace
- * or an endpoint, and `{posthorn}` what is common: workspaces, names, holders, routes, turns. No key changes its name then.
+ * The tag names a shard. Today there is one shard. With several, `{posthorn:7}` will hold what belongs to a workspace
+ * or an endpoint, and `{posthorn}` what is common: workspaces, names, holders, routes, turns. No key changes its name
+ * then.
  *
  * Configuration: one hash a row, replaced whole; its fields are room, revision and row (JSON).
  *
@@ -57,22 +58,22 @@ import { PosthornError } from '../../src/errors.ts'
  *
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *
- * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one step:
- * a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than that.
- * Lists are walked in several reads: a row written meanwhile may be in the page or not, none is there twice.
+ * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one
+ * step: a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than
+ * that. Lists are walked in several reads: a row written meanwhile may be in the page or not; no row is in it twice.
  * Times and further filters are asked of each row of the narrowest index, until the page is full; for a total, of all.
  *
- * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which loses
- * nothing that was acknowledged, and `maxmemory-policy noeviction`, without which Redis deletes what it likes. With
- * `everysec` nothing is lost when the server is killed, and up to two seconds of what was acknowledged when the machine
- * loses its power. Beside another storage queue and limiter may be lost whole, since what is overdue is put back from
- * there; the inbox may not: it holds what async sources accepted and nobody stored yet.
+ * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which
+ * loses nothing that was acknowledged, and `maxmemory-policy noeviction`, without which Redis deletes what it likes.
+ * With `everysec` nothing is lost when the server is killed, and up to two seconds of what was acknowledged when the
+ * machine loses its power. Beside another storage queue and limiter may be lost whole, since workers put overdue jobs
+ * back from storage; the inbox may not: it holds what async sources accepted and nobody stored yet.
  *
  * Memory, measured on Redis 7.0 with 1 KiB of data: 2.4 KiB an event, 1.7 KiB more for each open attempt, 2.7 KiB more
- * for each finished one with its recorded request and answer. Retention keeps that bounded.
+ * for each finished attempt with its recorded request and answer. Retention keeps that bounded.
  */
 
-/** The hash tag with which every key of a namespace begins. A cluster keeps them all on one node. */
+/** The hash tag at the beginning of every key of a namespace. A cluster keeps them all on one node. */
 export function tagOf(namespace: string): string {
   if (!/^[A-Za-z0-9_.:-]{1,64}$/.test(namespace)) {
     throw new PosthornError('validation', 'redis: namespace must match [A-Za-z0-9_.:-]{1,64}')

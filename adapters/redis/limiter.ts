@@ -4,8 +4,8 @@ import { chunks, rowsOf, run, script } from './scripts.ts'
 
 /**
  * `applyRateLimit` of core/rate-limit.ts, restated: the same integers in microseconds, in the same order of operations.
- * `{tag}:limit:<key>` is the theoretical arrival time. A key is forgotten a minute after its whole burst is back, so that
- * callers whose clocks differ by less are judged alike.
+ * `{tag}:limit:<key>` is the theoretical arrival time. A key is forgotten a minute after the whole burst is back, so
+ * that callers whose clocks differ by less are judged alike.
  *
  * ARGV: now, then key, quota, period and wanted of each limit. Answers granted, remaining, retryAfterMs, resetMs of each.
  */

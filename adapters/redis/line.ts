@@ -1,6 +1,6 @@
 import type { RedisClient } from './redis-client.ts'
 
-/** A connection that takes commands, whatever the make of its client. */
+/** A connection that takes commands, whichever library made the client. */
 export interface Line {
   /** `args` without the command's name. */
   send(command: string, args: readonly string[]): Promise<unknown>
@@ -32,7 +32,7 @@ export function standInFor(client: RedisClient): OwnLine | null {
   return { send: (command, args) => line.sendCommand([command, ...args]), close: () => line.destroy() }
 }
 
-/** Whether the host closed its client for good. */
+/** Whether the host closed the client for good. */
 export function isEnded(client: RedisClient): boolean {
   return 'call' in client ? client.status === 'end' : client.isOpen === false
 }

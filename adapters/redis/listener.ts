@@ -10,15 +10,15 @@ const quietMs = 15_000
 /** The wait before it is to prove itself again where no message could be sent. */
 const againMs = 2_000
 
-/** Messages of other processes, on one connection of its own that is open while somebody listens. */
+/** Messages of other processes, on a separate connection that is open while somebody listens. */
 export interface Listener {
   /** Whether the client can be duplicated at all. */
   readonly able: boolean
-  /** `heard` gets each message, and null after the connection was lost for a while. Answers how to stop. */
+  /** Each message is passed on, and null after the connection was lost for a while. Answers a function that stops. */
   listen(channel: string, heard: (message: string | null) => void): Promise<() => Promise<void>>
-  /** Whether messages arrive, proven by one of our own. True where nobody listens. Answers within 4 s. */
+  /** Whether messages arrive, proven by a message of ours. True where nobody listens. Answers within 4 s. */
   listening(): Promise<boolean>
-  /** Connections open now: none or one. */
+  /** Connections open now: 0 or 1. */
   connections(): number
   close(): void
 }

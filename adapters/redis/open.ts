@@ -5,15 +5,15 @@ import type { CallingClient, CallingSubscriber } from './redis-client.ts'
 const connectTimeout = 5_000
 const maxWaitMs = 1_000
 
-/** A client that opens its connection when it is first asked, and again after `close`. */
+/** A client that opens a connection at the first use, and again after `close`. */
 export interface OpenedClient {
   readonly client: CallingClient
   close(): void
 }
 
 /**
- * @throws PosthornError `validation` for an url that is none of Redis; `internal` that names what to install where neither
- * `@redis/client`, `redis` nor `ioredis` is there.
+ * @throws PosthornError `validation` for a url that is not a Redis url; `internal` that names what to install where
+ * neither `@redis/client`, `redis` nor `ioredis` is installed.
  */
 export async function clientFor(url: string): Promise<OpenedClient> {
   // The url is not repeated: it may hold a password.
@@ -43,7 +43,10 @@ async function maker(url: string): Promise<() => CallingSubscriber> {
   throw new PosthornError('internal', 'openRedis needs a client of Redis: npm install @redis/client')
 }
 
-/** Null where it is not. Bundlers are not to look for the clients: who installed one, or none, builds all the same. */
+/**
+ * Null where the package is not installed. Bundlers must not look for the clients: a build works whichever client is
+ * installed, or none.
+ */
 async function installed<Module>(name: string): Promise<Module | null> {
   try {
     return (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Module

@@ -92,7 +92,7 @@ const walkedPerScript = 1000
 export interface Listing<Row> {
   /** How many rows the listing has; null where only a walk tells, since the filters ask for more than Redis can. */
   size(): Promise<number | null>
-  /** Batches of rows, strictly beyond `from`. `skip` of them are left out first, where there is a size. */
+  /** Batches of rows, strictly beyond `from`. `skip` of them are left out first, where the size is known. */
   walk(from: string | null, upwards: boolean, first: number, skip: number): AsyncGenerator<readonly Row[], void>
 }
 

@@ -5,9 +5,9 @@ import { workspaceFunctions } from './workspace-script.ts'
 import { rowsOf, run, script } from './scripts.ts'
 
 /**
- * ARGV: workspace, an endpoint to begin beyond or ''. Answers the revision of the workspace, then id, revision, number of
- * patterns and row of endpoints: the number '' where nobody counted, and the row '' where somebody did. It stops at 250
- * endpoints or 256 KiB of rows. Answers nothing when there is no such workspace.
+ * ARGV: workspace, an endpoint to begin beyond or ''. Answers the revision of the workspace, then id, revision, number
+ * of patterns and row of endpoints: the number '' where nobody counted, and the row '' where somebody did. It stops at
+ * 250 endpoints or 256 KiB of rows. Answers nothing when the workspace does not exist.
  */
 const page = script(
   `${workspaceFunctions}
@@ -38,7 +38,10 @@ return {}`,
   { again: true },
 )
 
-/** ARGV: workspace, its revision, the number of patterns of all its endpoints. Answers 1 if it still has the revision. */
+/**
+ * ARGV: workspace, the workspace's revision, the number of patterns of all its endpoints. Answers 1 if it still has the
+ * revision.
+ */
 const finish = script(
   `${workspaceFunctions}
 local room = roomOf(ARGV[1])

@@ -18,11 +18,11 @@ export type Guard =
 /**
  * Every write of configuration: a plan, judged on the state after all of it, then written whole or not at all.
  *
- * ARGV: workspace; the guard's kind, collection, id and revision; the bounds on endpoints, sources, plugins and patterns, or
- * '' for each; then of each row ten: "put" or "remove", collection, id, and for a put row, unique keys (both JSON), enabled,
- * url, endpoint_id, source_id, the number of patterns.
- * Answers "written", "missing", "conflict"; "unique" or "owner" with the numbers of the put and of its key, 0 being the id;
- * "full" with what there would be too many of; or "uncounted" where the patterns are to be counted first.
+ * ARGV: workspace; the guard's kind, collection, id and revision; the bounds on endpoints, sources, plugins and
+ * patterns, or '' for each; then of each row ten: "put" or "remove", collection, id, and for a put row, unique keys
+ * (both JSON), enabled, url, endpoint_id, source_id, the number of patterns. Answers "written", "missing", "conflict";
+ * "unique" or "owner" with the numbers of the put row and of the row's key, 0 being the id; "full" with the name of the
+ * bound that would be exceeded; or "uncounted" where the patterns are to be counted first.
  */
 const write = script(
   `${workspaceFunctions}
@@ -98,7 +98,7 @@ end
 local violation = clash('endpoints') or clash('sources') or orphan() or clash('plugins')
 if violation then return violation end
 
--- What there will be more of, and whether that is too many. What is beyond a bound already may stay and shrink.
+-- The counts that will grow, and whether they exceed a bound. A count beyond a bound already may stay and shrink.
 local more = { endpoints = 0, sources = 0, plugins = 0, patterns = 0 }
 for _, row in ipairs(puts) do more.patterns = more.patterns + row.patterns end
 for _, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
@@ -132,7 +132,7 @@ redis.call('HSET', tag .. ':room:' .. room, 'patterns', patterns)
 local now, routesChanged = raise(room, workspace), false
 for _, kind in ipairs({ 'endpoints', 'sources', 'plugins' }) do
   for id in pairs(removed[kind]) do routesChanged = forget(room, kind, id) or routesChanged end
-  -- What is replaced lets go of its keys first, so that two rows may swap them.
+  -- Replaced rows give up their unique keys first, so that two rows may swap keys.
   for id in pairs(put[kind]) do routesChanged = forget(room, kind, id) or routesChanged end
 end
 for _, row in ipairs(puts) do
@@ -159,7 +159,7 @@ return { 'written' }`,
   { again: false },
 )
 
-/** Writes a plan in one step, if its guard holds. */
+/** Writes a plan in one step, if the plan's guard holds. */
 export async function writePlan(
   connection: Connection,
   tag: string,

@@ -10,19 +10,19 @@ limit = tonumber(ARGV[3])
 `
 
 /**
- * An event goes after its attempts. Deleted workspaces come first.
+ * An event is removed after its attempts. Deleted workspaces come first.
  *
  * ARGV: eventsBefore or '', attemptsBefore or '', how many. Answers how many rows went.
  */
 const purge = script(
   `${removal}
--- Takes the first of a sorted set as long as there is one and the limit is not reached.
+-- Takes the first element of a sorted set until the set is empty or the limit is reached.
 local function each(index, before, remove)
   while gone < limit do
     local first = redis.call('ZRANGEBYSCORE', index, '-inf', before, 'LIMIT', 0, 1)[1]
     if not first then return end
     remove(first)
-    -- Also one that the version before left without its row.
+    -- Also an element without a row: the version before left such elements.
     if gone < limit then redis.call('ZREM', index, first) end
   end
 end
@@ -38,8 +38,9 @@ return { tostring(gone) }`,
 )
 
 /**
- * The events of a workspace in the order of their ids, from a position: those that are older than the bound and have no open
- * attempt go. At most 500 are looked at, and the last one again where its attempts were too many for one run.
+ * The events of a workspace in the order of their ids, from a position: events that are older than the bound and have
+ * no open attempt are removed. A run looks at 500 events at most, and at the last event again where its attempts were
+ * too many for one run.
  *
  * ARGV: workspace, eventsBefore, how many, the last event that was looked at or ''. Answers how many rows went, and the
  * position, or '' at the end.
@@ -68,7 +69,7 @@ return { tostring(gone), #ids == 500 and last or '' }`,
 const rowsPerScript = 100
 
 export function redisPurge(connection: Connection, tag: string): Storage['purge'] {
-  /** Of one workspace: from its first event to its last, or until `limit` rows went. */
+  /** Of one workspace: from the first event to the last, or until `limit` rows were removed. */
   async function ofWorkspace(workspaceId: string, eventsBefore: number, limit: number): Promise<number> {
     let gone = 0
     let position = ''

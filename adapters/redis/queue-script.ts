@@ -24,23 +24,25 @@ import { lowRank } from '../../src/core/job-rank.ts'
  *
  * A lapsed job waits again, and the token stays until somebody takes the job: so the holder can still lengthen the hold.
  *
- * Stores of the version before have no places, lines and turns: its processes keep the heads of all groups in
+ * Stores of the version before have no places, lines and turns: processes of that version keep the heads of all groups
+ * in
  *
  *     heads             hash    group -> its head
  *     ready             zset    heads of groups that are not paused, by due_at
  *     blocked           zset    heads of paused groups, by due_at
  *
- * and know nothing of workspaces. Such processes may run beside this version: each claim takes heads over from there, and
- * whatever changes a group here removes its head there, since a claim of theirs fails at a head without a job. What they
- * changed leaves heads in lines that are out of date: a claim that meets one files its group anew. The workspace of a job
- * that they added is that of its attempt, if the storage is here too; else it is '' until somebody adds the job again.
+ * and know nothing of workspaces. Such processes may run beside this version. Each claim takes heads over from these
+ * keys. Whatever changes a group in the keys of this version removes the group's head from the old keys, since a claim
+ * of the version before fails at a head without a job. Changes by the version before leave heads in lines that are out
+ * of date: a claim that meets such a head files the head's group anew. The workspace of a job that they added is the
+ * workspace of the attempt, if this Redis is the storage too; else it is '' until somebody adds the job again.
  *
- * One shard is all there is today. The number of a shard would stand in the tag: `{posthorn:7}:queue:`.
+ * Today there is one shard. The number of a shard would stand in the tag: `{posthorn:7}:queue:`.
  */
 export const queueFunctions = `
 local queue = KEYS[1] .. ':queue:'
 
--- Whether there are heads of the version before, once it is asked; and the workspaces whose line changed.
+-- Whether heads of the version before exist (nil until asked), and the workspaces whose line changed.
 local mixed, changed = nil, {}
 
 local function isMixed()
@@ -55,12 +57,12 @@ local function isLow(rank)
   return rank >= lowRank and rank < 2 * lowRank
 end
 
--- When a job falls due, by its rank.
+-- When a job of this rank falls due.
 local function dueOf(rank)
   return isLow(rank) and string.format('%.0f', tonumber(rank) - lowRank) or rank
 end
 
--- Whether there may be waiting jobs of low priority, once it is asked.
+-- Whether waiting jobs of low priority may exist (nil until asked).
 local someLow
 local function anyLow()
   if someLow == nil then someLow = redis.call('EXISTS', queue .. 'low') == 1 end
@@ -168,7 +170,7 @@ local function indexOf(mark, workspace)
   return queue .. 'line:' .. workspace
 end
 
--- Files a group, which stood at "before", under its first waiting job, if there is one.
+-- Files a group, which stood at "before", under its first waiting job, if a job waits.
 local function file(group, before, job, due, isPaused, workspace)
   local mark, found, head
   if before then mark, found, head = string.match(before, '^([+-])(%S*) (%S+)$') end
@@ -186,7 +188,7 @@ local function file(group, before, job, due, isPaused, workspace)
   if before then leave(indexOf(mark, found), head .. ' ' .. group) end
 end
 
--- Files a line, whose first head fell due then, under its next turn.
+-- Files a line, whose first head fell due at that time, under the line's next turn.
 local function fileLine(workspace, due, served)
   if due then
     come(queue .. 'lines', served and tonumber(served) > tonumber(due) and served or due, workspace)
@@ -235,7 +237,7 @@ local function placeAll(touched)
   writeAll()
 end
 
--- Answers whether the job is new. A job already known still tells the workspace of its group.
+-- Answers whether the job is new. A job that is known already still tells the workspace of the job's group.
 local function addJob(id, workspace, group, rank, touched)
   touched[group] = workspace
   if redis.call('HSETNX', queue .. 'jobs', id, rank .. ' - ' .. group) == 0 then return false end

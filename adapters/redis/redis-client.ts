@@ -18,7 +18,7 @@ export interface CallingSubscriber {
   disconnect(): void
 }
 
-/** A client of `redis` or `@redis/client`. The host connects it, and listens to its `error` events. */
+/** A client of `redis` or `@redis/client`. The host connects the client, and listens to the client's `error` events. */
 export interface SendingClient {
   sendCommand(args: readonly string[]): Promise<unknown>
   duplicate(): SendingSubscriber

@@ -20,7 +20,7 @@ export function script(text: string, options: { again: boolean }): Script {
   return { text, again: options.again, sha: null }
 }
 
-/** Runs a script by its hash, and by its text where the server does not know it (yet, or any more). */
+/** Runs a script by its hash, and by its text where the server does not have the script. */
 export async function run(
   connection: Connection,
   script: Script,

@@ -38,7 +38,7 @@ local function disable(room, workspace, endpoint, url, at)
   return true
 end
 
--- Its first field is attempted_at, its last one updated_at. What is between may hold what cjson does not read.
+-- The first field is attempted_at, the last field updated_at. Fields between may hold values that cjson does not read.
 local function timesOf(ended)
   return string.match(ended, '^{"attempted_at":([^,]+),'), string.match(ended, '"updated_at":(%d+)}$')
 end
@@ -132,7 +132,7 @@ function argsOf(settlement: Settlement): readonly (string | number)[] {
   const { workspaceId, attempt, status, request, response, settled_at, exhausted, claim, disable, next } = settlement
   const { attempted_at, error_code, error_message } = settlement
   const without = { headers: null, body: null }
-  // The script asks the first field and the last one.
+  // The script reads the first field and the last field.
   const ended: Ended = {
     attempted_at,
     exhausted,

@@ -27,7 +27,7 @@ export interface Lines {
   close(): void
 }
 
-/** A line that left a command without an answer for 5 s. `over` resolves when there is a line that answers. */
+/** A connection that left a command without an answer for 5 s. `over` resolves when some connection answers. */
 interface Silence {
   readonly line: Line
   readonly over: Promise<void>

@@ -7,7 +7,7 @@ const proofMs = 2_000
 
 /** A duplicate of the host's client that is used until the client answers again. */
 export interface StandIn extends OwnLine {
-  /** Closes the line when its last command is answered, or after the deadline. */
+  /** Closes the connection when the last command is answered, or after the deadline. */
   closeWhenIdle(): Promise<void>
 }
 

@@ -8,7 +8,7 @@ export interface Subscriber {
   close(): void
 }
 
-/** `back` is called when the connection was lost and is there again. @throws what the client throws */
+/** `back` is called when the connection was lost and works again. @throws what the client throws */
 export async function subscriberOf(
   client: RedisClient,
   tell: (channel: string, message: string) => void,

@@ -8,8 +8,8 @@ import { chunks, run, script } from './scripts.ts'
 const fieldsPerScript = 200
 
 /**
- * ARGV: room, kind, time, day to which the sums are added or '', then fields. Removes these fields of the hash, and its time
- * from the index with the last one. Answers how many there were.
+ * ARGV: room, kind, time, day to which the sums are added or '', then fields. Removes these fields of the hash; with
+ * the last field it removes the hash's time from the index. Answers how many fields were removed.
  */
 const take = script(
   `${sumFunctions}

@@ -8,7 +8,7 @@ import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
 /**
- * A name may be its own workspace's id, but no other's id or name.
+ * A workspace may have its own id as its name, but no other workspace's id or name.
  *
  * ARGV: id, row as JSON, "named" or '', name, and for an update the revision of the row. Answers "written", "missing",
  * "conflict", "id" or "name".
