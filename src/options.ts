@@ -231,7 +231,7 @@ export interface Options<
   readonly events?: { readonly [Type in keyof Events]: EventSchema<Events[Type]> | EventEntry<Events[Type]> }
   /** Refuses events whose type is not in `events`, from the admin API and the gateway too. Default false. */
   readonly strictEvents?: boolean
-  /** Kinds beside the built-in ones. */
+  /** Kinds beside the built-in kinds. */
   readonly plugins?: Kinds
   /** Refuses a handle given to `using` that is outside a transaction. Default true. */
   readonly requireTransaction?: boolean

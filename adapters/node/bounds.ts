@@ -17,8 +17,8 @@ interface Connection {
 }
 
 /**
- * Holds requests to 512 for each origin and 2048 in all, both shared by workspace, and connections, the idle ones included,
- * to 2048.
+ * Holds requests to 512 for each origin and 2048 in all, both shared by workspace, and connections, idle connections
+ * included, to 2048.
  */
 export interface Bounds {
   /** A visit of the origin for a workspace, or for the host itself (null), not entered yet. */

@@ -26,7 +26,7 @@ export function childProgram({ text, modules, heapBytes }: ThreadScript, from: s
       process.send({ ready: true })
     }
     main().catch((error) => process.send({ failed: String(error) }))
-    // Ends the process from beside a loop: when the process that started this one is gone, or the memory is too much.
+    // Ends the process from beside a loop: when the parent process is gone, or the memory is too much.
     new Worker(${JSON.stringify(watch(heapBytes + besideHeapBytes))}, { eval: true, env: {} }).unref()`
 }
 

@@ -14,7 +14,7 @@ export interface Found {
   readonly family: 4 | 6
 }
 
-/** Finds all addresses of a name, the preferred ones first. A rejection is the sentence to show. */
+/** Finds all addresses of a name, preferred addresses first. A rejection is the sentence to show. */
 export type Resolve = (hostname: string) => Promise<readonly Found[]>
 
 const keptMs = 5000

@@ -5,9 +5,9 @@ import { raw, type Sql, sql } from '../sql/sql.ts'
 import { oldestDue } from './waiting.ts'
 
 /**
- * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have one: those of a
- * query (id, workspace, next_at), those that hints name, and those of lapsed holds. `next_at` is null except for groups
- * of the query.
+ * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have such a job: the
+ * groups of a query (id, workspace, next_at), groups that hints name, and groups with lapsed holds. `next_at` is null
+ * except for groups of the query.
  */
 export function called(db: Database, round: Round, groups: Sql): Sql {
   const { t } = db

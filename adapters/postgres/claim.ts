@@ -24,7 +24,7 @@ import { type Sql, sql } from '../sql/sql.ts'
 // Here and elsewhere `id = any(array(select ...))` stands where a join would do: the planner then reads by index, whatever
 // size it took the tables for when it made the plan. `(...) is not true` stands where it would expect too few rows.
 
-/** A claim runs so many statements at most, where what the first one looked at did not suffice. */
+/** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
 /**
  * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any

@@ -41,7 +41,10 @@ export interface PgClient {
   query(query: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   escapeIdentifier(text: string): string
 }
-/** The part of a `pg` Pool that is used. Attach an `error` listener to yours: without one, a lost connection ends the process. */
+/**
+ * The part of a `pg` Pool that is used. Attach an `error` listener to your pool: without a listener, a lost connection
+ * ends the process.
+ */
 export interface PgPool {
   query(query: string, values?: unknown[]): Promise<{ rows: unknown[] }>
   connect(callback: (cause: Error | undefined, client: PgListener | undefined) => void): void

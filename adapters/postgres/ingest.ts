@@ -25,8 +25,8 @@ export async function ingest(
     answers.set(entry, { kind: 'rejected', cause: new Error('a text holds U+0000 or an unpaired surrogate') })
     return false
   })
-  // A statement takes an id and a unique id once: the first one to come. Entries that repeat that id get their answer
-  // from the first entry, or wait.
+  // A statement takes an id and a unique id once: from the first entry that has it. Entries that repeat that id get
+  // their answer from the first entry, or wait.
   for (let rounds = 0; waiting.length > 0; rounds++) {
     if (rounds > entries.length + 3) throw new PosthornError('unavailable', 'The events could not be stored')
     const { first, repeats } = split(waiting)

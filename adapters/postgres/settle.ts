@@ -23,7 +23,7 @@ export async function settle(
   return settlements.map(({ attempt }, i) => {
     if (seen.has(attempt.id)) return { settled: false, disabled: false }
     seen.add(attempt.id)
-    return answers[i]! // one for each
+    return answers[i]! // an answer for each
   })
 }
 

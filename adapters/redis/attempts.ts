@@ -18,7 +18,10 @@ import { chunks, rowsOf, run, script } from './scripts.ts'
 import { settleAll } from './settle.ts'
 import { readTallies } from './tallies.ts'
 
-/** ARGV: ids. Answers workspace, its revision, planned, and row, data and trace of the event ('' when purged or not there) of each open one. */
+/**
+ * ARGV: ids. Answers workspace, its revision, planned, and row, data and trace of the event ('' when purged or missing)
+ * of each open attempt.
+ */
 const load = script(
   `${attemptFunctions}
 local reply = {}

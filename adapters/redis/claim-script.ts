@@ -50,9 +50,9 @@ placeAll(touched)
 `
 
 /**
- * The due jobs of a workspace, one after the other: `advance` brings the next one forward, read in parts that grow. Of
- * heads and of a group's jobs the script reads one more than it offers, so that it knows what comes after the taken
- * jobs. Heads that are out of date are noted, and left where they are until all is read.
+ * The due jobs of a workspace, one after the other: `advance` goes on to the next job; jobs are read in parts that
+ * grow. Of heads and of a group's jobs the script reads one more than it offers, so that it knows what comes after the
+ * taken jobs. Heads that are out of date are noted, and left where they are until all is read.
  */
 const offers = `
 local stale, staleCount = {}, 0

@@ -24,7 +24,7 @@ export interface Connection {
   readonly advice: string | null
   /** Calls `replaced` each time another connection takes over. */
   onReplaced(replaced: () => void): void
-  /** Closes the stand-in, if the connection has one. */
+  /** Closes the stand-in, if the connection uses a stand-in. */
   close(): void
 }
 

@@ -4,8 +4,9 @@ import { workspaceFunctions } from './workspace-script.ts'
  * The name of an event in keys. `event:<name>` is the event and `event:<name>:attempts` its index, so no name ends with
  * `:attempts`. The name is the event's id; behind an id with that end stands a `/`, which ids cannot hold.
  *
- * The version before wrote an event of such an id under the id itself. There the event stays, so that processes of that
- * version find it, until another event needs the key for its index: then the event is renamed, which takes no time.
+ * The version before wrote an event of such an id under the id itself. The event stays under that key, so that
+ * processes of that version find it, until another event needs the key for its index: then the event is renamed, which
+ * takes no time.
  */
 export const eventFunctions = `${workspaceFunctions}
 local function isHash(key)

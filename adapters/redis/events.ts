@@ -21,8 +21,9 @@ type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
- * created_at, trace or '', token or '', "astray" or '' and the number of attempts, and of each of these id, endpoint, due, created, planned, "astray" or ''.
- * Answers of each entry its kind, then row and data of the event that existed; of a rejected one why.
+ * created_at, trace or '', token or '', "astray" or '' and the number of attempts, and of each of these id, endpoint,
+ * due, created, planned, "astray" or ''. Answers of each entry its kind, then row and data of the event that existed;
+ * of a rejected entry why.
  */
 const ingest = script(
   `${aloneFunctions}${attemptFunctions}

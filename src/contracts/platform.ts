@@ -53,8 +53,9 @@ export interface Thread {
 
 export interface ThreadScript {
   /**
-   * A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to nothing
-   * outside itself. What it makes may have a method `afterwards`, called when an answer is out, to make the next one ready.
+   * A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to
+   * nothing outside itself. What it makes may have a method `afterwards`, called when an answer is out, to prepare the
+   * next answer.
    */
   readonly text: string
   /** The packages that the function is given, in this order. */
@@ -74,7 +75,10 @@ export interface Cipher {
   decrypt(box: Uint8Array, bound: Uint8Array): Promise<Uint8Array | null>
 }
 
-/** What a runtime gives. The portable one uses web standards alone; that of Node, Deno and Bun is faster and safer. */
+/**
+ * What a runtime gives. The portable platform uses web standards alone; the platform of Node, Deno and Bun is faster
+ * and safer.
+ */
 export interface Platform {
   /** The default HTTP client. @throws PosthornError `validation` for rules or a proxy that it cannot keep to. */
   http(rules: SendRules & { readonly proxy?: Proxy }): HttpClient
@@ -86,7 +90,7 @@ export interface Platform {
   vitals(): Vitals
   /** Whether the host says that this is no development machine (NODE_ENV); false where the host says nothing. */
   production?(): boolean
-  /** Whether calls may share a batch; false where work for one request may not ride on another's. */
+  /** Whether calls may share a batch; false where work for one request may not run within another request. */
   readonly batches: boolean
   /** Starts a thread; resolves when it is ready, rejects when it cannot start. Missing where a runtime has none. */
   thread?(script: ThreadScript): Promise<Thread>

@@ -14,8 +14,8 @@ const named: Readonly<Record<Exclude<GroupName, '@reserved'>, readonly Network[]
   '@private': networks('10.0.0.0/8', '172.16.0.0/12', '192.168.0.0/16', 'fc00::/7', 'fec0::/10'),
   '@loopback': networks('127.0.0.0/8', '::1/128'),
   '@linklocal': networks('169.254.0.0/16', 'fe80::/10'),
-  // Services of cloud providers for their customers' machines, which hand out credentials or work without any. The numbers
-  // are public ones or belong to another group.
+  // Services of cloud providers for their customers' machines, which hand out credentials or work without any. The
+  // addresses are public or belong to another group.
   '@metadata': networks(
     '169.254.169.254/32', // most providers
     'fd00:ec2::254/128', // https://docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html
@@ -41,7 +41,7 @@ const reserved = networks(
   '224.0.0.0/4', // multicast, RFC 5771
   '240.0.0.0/4', // reserved and broadcast, RFC 1112, RFC 8190
   // Only 2000::/3 is global unicast space (RFC 4291). The rest holds the unspecified address, IPv4-compatible and
-  // -translated ones, 64:ff9b:1::/48, 100::/64, 5f00::/16 and multicast; nothing in it is globally reachable.
+  // -translated addresses, 64:ff9b:1::/48, 100::/64, 5f00::/16 and multicast; nothing in it is globally reachable.
   '::/3',
   '4000::/2',
   '8000::/1',

@@ -39,7 +39,7 @@ export function addCounts(sum: Counts, counts: readonly number[]): void {
 
 /** How many attempts these counts are of. */
 export function volumeOf(counts: readonly number[]): number {
-  return counts[0]! + counts[1]! + counts[3]! // one for each name
+  return counts[0]! + counts[1]! + counts[3]! // a count for each name
 }
 
 const canceledCode = 3 * buckets * responseClasses.length

@@ -51,7 +51,7 @@ function disablingOf(
   }
 }
 
-/** An endpoint that Posthorn turns off. `detail`: one sentence for a person. */
+/** An endpoint that Posthorn turns off. `detail`: a sentence for a person. */
 export function disabledEndpoint(row: Endpoint, at: number, reason: DisabledReason, detail: string): Endpoint {
   return {
     ...row,

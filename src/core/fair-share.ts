@@ -1,8 +1,8 @@
 /**
  * How tenants share a resource: dynamic thresholds (Choudhury and Hahne, "Dynamic queue length thresholds for
- * shared-memory packet switches", 1998). A tenant may hold a multiple of what is free at this moment. Alone a tenant gets
- * three quarters, two greedy ones get three sevenths each, and a tenant that comes new finds room at once. The rule needs
- * no configuration and keeps no history.
+ * shared-memory packet switches", 1998). A tenant may hold a multiple of what is free at this moment. Alone a tenant
+ * gets three quarters, two greedy tenants get three sevenths each, and a tenant that comes new finds room at once. The
+ * rule needs no configuration and keeps no history.
  */
 
 /** A tenant may hold at most this many times the units that are free. */

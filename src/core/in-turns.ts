@@ -3,7 +3,7 @@ interface Waiting {
   readonly workspace: string | null
 }
 
-/** The items of a workspace that wait, at least one. */
+/** The items of a workspace that wait, at least one item. */
 interface Line<Item> {
   readonly items: Set<Item>
   /**
@@ -39,7 +39,7 @@ export class InTurns<Item extends Waiting> {
     return true
   }
 
-  /** Takes out items in turn, until none is left or `fits` refuses one, which stays. */
+  /** Takes out items in turn, until none is left or `fits` refuses an item, which stays. */
   takeWhile(fits: (item: Item) => boolean): void {
     // A workspace that is put behind the others is met again: a walk over a map comes to what is added meanwhile.
     for (const [workspace, line] of this.#lines) {

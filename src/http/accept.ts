@@ -2,7 +2,7 @@ import { invalidParameters } from '../services/listing.ts'
 
 const yamlTypes = ['text/plain', 'text/yaml', 'application/yaml', 'text/x-yaml', 'application/x-yaml']
 
-/** Weights have three digits (RFC 9110 section 12.4.2), so this decides between equal ones alone. */
+/** Weights have three digits (RFC 9110 section 12.4.2), so this decides between equal weights alone. */
 const minWeight = 0.0001
 
 /**

@@ -152,7 +152,7 @@ export const testTexts: Texts = {
   data: 'Any JSON value. Default: an object with a short message.',
 }
 
-/** What each operation does, beyond its summary. */
+/** What each operation does, beyond the summary. */
 export const operationTexts: Texts = {
   version: 'Answers without authentication of Posthorn’s own, so that a caller sees that the API is there.',
   openapi: 'This document, made from the routes that answer and the schemas that validate.',

@@ -12,7 +12,7 @@ export interface Operation {
   readonly query?: readonly string[]
   /** Names of query parameters that are members of the function's last argument: `dry_run` is its `dryRun`. */
   readonly options?: readonly string[]
-  /** Names of query parameters that are members of that argument too, as text: absent ones are undefined. */
+  /** Names of query parameters that are members of that argument too, as text: absent parameters are undefined. */
   readonly texts?: readonly string[]
   /**
    * The schema of the answer by status; `[]` behind the name means a list of them, null no body. An operation with 201 and

@@ -31,7 +31,10 @@ export interface DashboardOptions {
    * `admin.authorize` of the instance.
    */
   readonly authorize?: Authorize
-  /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
+  /**
+   * Texts in place of the English texts, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default:
+   * none.
+   */
   readonly texts?: Texts
 }
 

@@ -56,7 +56,7 @@ const sessionOptions = closedObject({
 })
 
 /**
- * Makes the portal, in which a customer of the application sees and changes the webhooks of one workspace.
+ * Makes the portal, in which a customer of the application sees and changes the webhooks of a workspace.
  *
  * @example
  * const customers = portal(posthorn, { basePath: '/webhooks', secret: process.env.PORTAL_SECRET })

@@ -11,7 +11,7 @@ import { webhookxSignature } from './webhookx-signature.ts'
 const builtIn: readonly PluginKind[] = [basicAuth, keyAuth, hmacAuth, connectAuth, standardWebhooks, webhookxSignature]
 
 /**
- * The kinds of a process: the built-in ones and those of the host.
+ * The kinds of a process: built-in kinds and kinds of the host.
  *
  * @throws PosthornError `validation` when a name stands twice, `before` or `after` name a kind that does not exist, or
  *   the wishes go in a circle.

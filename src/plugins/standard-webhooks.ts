@@ -43,9 +43,9 @@ const secrets = v.pipe(
 /**
  * Signs deliveries as https://www.standardwebhooks.com defines: `webhook-id`, `webhook-timestamp`, and in
  * `webhook-signature` one signature for each secret, so that keys rotate without downtime. A `whsec_` secret makes `v1`
- * signatures (HMAC-SHA256) and is stored with its padding; a `whsk_` secret makes `v1a` signatures (Ed25519). One HMAC
- * secret is made when none is given. A secret that is written as `{ secret, expires_at }` signs until that time, unix
- * milliseconds. With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
+ * signatures (HMAC-SHA256) and is stored with its padding; a `whsk_` secret makes `v1a` signatures (Ed25519). An HMAC
+ * secret is made when no secret is given. A secret that is written as `{ secret, expires_at }` signs until that time,
+ * unix milliseconds. With `envelope` the body is `{"type","timestamp","data"}`, the same on every try.
  */
 export const standardWebhooks = definePlugin({
   name: 'standard-webhooks',

@@ -66,7 +66,7 @@ export interface Attempt {
   readonly trigger_mode: TriggerMode
   /** Whether it failed and nothing follows. */
   readonly exhausted: boolean
-  /** Why it did not succeed; null where the status of the answer says it, and on open and successful ones. */
+  /** Why it did not succeed; null where the status of the answer says it, and on open and successful attempts. */
   readonly error_code: AttemptErrorCode | null
   /** The same in words. */
   readonly error_message: string | null

@@ -59,13 +59,13 @@ export interface StatsBucket {
 export interface StatsGroupReport {
   /** The endpoint, event type or workspace; `*` holds all groups that are not named. */
   readonly group: string
-  /** Buckets in order of time, empty ones included. */
+  /** Buckets in order of time, empty buckets included. */
   readonly data: readonly StatsBucket[]
 }
 
 /** Attempts that ended, counted by time. */
 export interface StatsReport {
-  /** Buckets in order of time, empty ones included, at most 1,500. */
+  /** Buckets in order of time, empty buckets included, at most 1,500. */
   readonly data: readonly StatsBucket[]
   /** With `group_by`: the same by group, the largest first. `*` holds all groups that are not named. */
   readonly groups?: readonly StatsGroupReport[]

@@ -51,8 +51,8 @@ export function configurationSync(ctx: Context): ConfigService {
         const bounds = boundsOf(ctx, stored.workspace)
         refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
-        // What a mask means is known once the rows are.
-        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current)) // one is set
+        // What a mask means is known once the rows are known. Where secrets are sealed nothing was parsed before.
+        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current))
         const desired = await desiredConfiguration(ctx, current, given)
         const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
         if ('violation' in planned) throw violationError(planned.violation)

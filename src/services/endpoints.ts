@@ -11,7 +11,7 @@ import { type Described, resourceService } from './resources.ts'
 import type { EndpointUseCases } from './use-cases.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 
-/** @param signed what the config of a new endpoint's signature says, where `deliver.sign` gives it one. */
+/** @param signed what the config of a new endpoint's signature says, where `deliver.sign` gives it a signature. */
 export function endpointResources(
   ctx: Context,
   { signed = {} }: { readonly signed?: Readonly<Record<string, unknown>> } = {},

@@ -80,7 +80,7 @@ function keptText(ctx: Context, step: StatsStep): string {
     : `hours are kept for ${hoursKeptMs / dayMs} days; ask for day`
 }
 
-/** A bucket for each step of the query, empty ones included. */
+/** A bucket for each step of the query, empty buckets included. */
 function bucketsOf({ step, from, to }: StatisticsQuery, rows: readonly StatisticsRow[]): StatsBucket[] {
   const sums = new Map<number, Counts>()
   for (const { time, counts } of rows) {

@@ -21,8 +21,8 @@ export interface BoundPosthorn<Catalogue extends object = AnyEvents, Plugins = P
 }
 
 /**
- * An instance. Making one starts nothing: `start` does the work that needs time, `tick` does one pass of it. `Catalogue` is
- * the data of each event type, `Plugins` what may be written of plugins.
+ * An instance. Making an instance starts nothing: `start` does the work that needs time, `tick` does one pass of it.
+ * `Catalogue` is the data of each event type, `Plugins` what may be written of plugins.
  */
 export interface Posthorn<Catalogue extends object = AnyEvents, Plugins = PluginInput>
   extends ServiceFunctions<Catalogue, Plugins>, Worker {

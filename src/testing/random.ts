@@ -2,7 +2,7 @@
 export interface Random {
   /** A whole number from 0 to `count` - 1. */
   below(count: number): number
-  /** One of the items. */
+  /** Any of the items. */
   of<Item>(items: readonly Item[]): Item
 }
 

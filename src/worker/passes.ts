@@ -75,7 +75,7 @@ export class Passes {
     }
   }
 
-  /** Attempts that ended since the instance was made, canceled ones included. */
+  /** Attempts that ended since the instance was made, canceled attempts included. */
   #ended(): number {
     const { delivered, failed, canceled } = this.#parts.outcomes.ended
     return delivered + failed + canceled

@@ -147,7 +147,7 @@ export interface Missing {
 }
 
 export interface Attempts {
-  /** What deliver needs of each open attempt, in one read; closed and unknown ones are left out. */
+  /** What deliver needs of each open attempt, in one read; closed and unknown attempts are left out. */
   load(ids: readonly string[]): Promise<readonly Delivery[]>
   /** Closes each open attempt once. `enqueue`: with the follow-up's job, and the claim completed, in the same step. */
   settle(settlements: readonly Settlement[], options: Enqueueing): Promise<readonly Settled[]>
@@ -179,8 +179,8 @@ export interface Attempts {
     limit: number
   }): Promise<readonly Job[]>
   /**
-   * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED, but no TEST ones, that are
-   * the newest of their event and endpoint, in id order after `after`. `created_at` bounds the event's,
+   * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED, but not TEST, that
+   * are the newest of their event and endpoint, in id order after `after`. `created_at` bounds the event's,
    * `attempted_at` the attempt's.
    */
   undelivered(

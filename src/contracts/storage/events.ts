@@ -68,8 +68,8 @@ export interface Events {
   /** Events ordered by time, then by id; fewer than `limit` only when no more exist. */
   timeline(workspaceId: string, query: TimelineQuery): Promise<readonly EventHead[]>
   /**
-   * Removes events with all their attempts, open ones with their jobs, and all that was recorded. Ids that do not exist are
-   * left out. Answers how many events went.
+   * Removes events with all their attempts, the jobs of open attempts, and all that was recorded. Ids that do not exist
+   * are left out. Answers how many events were removed.
    */
   erase(workspaceId: string, ids: readonly string[]): Promise<number>
 }

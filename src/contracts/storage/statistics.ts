@@ -37,7 +37,9 @@ export interface StatisticsRow {
   readonly counts: Counts
 }
 
-/** What became of an endpoint's tries, canceled ones left out. `failures` and `exhausted` count since the last success. */
+/**
+ * What became of an endpoint's tries, canceled tries left out. `failures` and `exhausted` count since the last success.
+ */
 export interface Streak {
   /** When a try succeeded last, unix milliseconds. */
   readonly succeeded_at: number | null

@@ -53,7 +53,10 @@ export interface PortalOptions {
    * alone. Default: true, unless `deliver.sign` says how deliveries are signed; then false, as those.
    */
   readonly envelope?: boolean
-  /** Texts in place of the English ones, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default: none. */
+  /**
+   * Texts in place of the English texts, such as `{ 'action.save': 'Speichern' }`; `{name}` is filled in. Default:
+   * none.
+   */
   readonly texts?: Texts
 }
 

@@ -156,7 +156,7 @@ function inside(work: Work, step: string | number, look: () => boolean): boolean
   return accepted
 }
 
-/** Looks without telling: a failure here need not be one of the whole. */
+/** Looks without a report: a failure here need not be a failure of the whole. */
 function quietly<Answer>(work: Work, look: () => Answer): Answer {
   work.quiet++
   const answer = look()

@@ -39,7 +39,7 @@ export type Outcome<Answer> =
 interface PoolOptions {
   /** The most processes for trusted scripts. Another process is for all other scripts. */
   readonly size: number
-  /** Runs, waiting ones included, that all tenants together may have. */
+  /** Runs, waiting runs included, that all tenants together may have. */
   readonly places: number
   /** How long a run may take; it may wait twice that time for a process. */
   readonly timeMs: number

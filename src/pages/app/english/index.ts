@@ -31,5 +31,5 @@ export const english = {
 
 export type TextKey = keyof typeof english
 
-/** Texts in place of English ones. */
+/** Texts in place of the English texts. */
 export type Texts = { readonly [key in TextKey]?: string }

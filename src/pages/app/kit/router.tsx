@@ -29,7 +29,7 @@ export function go(path: string, { replace = false } = {}): void {
   requestAnimationFrame(() => document.querySelector<HTMLElement>('main h1')?.focus())
 }
 
-/** Writes parameters into the query; empty ones go, and with any of them the page of the list. */
+/** Writes parameters into the query; empty parameters go, and with any of them the page of the list. */
 export function setParameters(changes: Readonly<Record<string, string | null>>): void {
   const search = new URLSearchParams(place.value.search)
   search.delete('after')

@@ -5,7 +5,7 @@ import { Field } from '../kit/form.tsx'
 import type { EventType } from '../kit/types.ts'
 import { t } from '../texts.ts'
 
-/** The type of an event that is made by hand: one of the catalogue, or any other. */
+/** The type of an event that is made by hand: a type of the catalogue, or any other. */
 export function TypeField({
   value,
   types,
