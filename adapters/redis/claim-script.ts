@@ -142,9 +142,8 @@ end
 `
 
 /**
- * The workspaces that offer jobs, in the order of their turns: all workspaces with slots in use, and of the others no
- * more than can get a slot. The time in `lines` is never later than the turn, but for workspaces that were served an
- * hour ago.
+ * The workspaces that offer jobs, in the order of their turns: all with slots in use, and of the others no more than
+ * can get a slot. The time in `lines` is never later than the turn, but for workspaces that were served an hour ago.
  */
 const turns = `
 local found, settled, from, inOrder = {}, 0, 0, true
@@ -184,8 +183,8 @@ end
 `
 
 /**
- * Takes level by level. Within a level, workspaces that were served already and workspaces that begin at that level
- * come by their turns. When a single workspace is left, it needs no more turns.
+ * Takes level by level. Within a level, workspaces served before and new workspaces come by their turns. A workspace
+ * that is left alone needs no turns.
  */
 const choice = `
 local count, groups, beginning = 0, {}, {}
