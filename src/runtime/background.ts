@@ -4,7 +4,10 @@ const maxRunning = 1000
 
 /** Work that nobody waits for: what fails is logged, and `idle` waits for all of it. */
 export interface Background {
-  /** Starts it, unless a thousand others have not ended yet: so it may only be what is done again later if it is left out. */
+  /**
+   * Starts the work, unless a thousand others have not ended yet. So only start work here that is done again later when
+   * it is left out.
+   */
   run(what: string, work: () => Promise<unknown>): void
   idle(): Promise<void>
 }

@@ -3,8 +3,8 @@ import type { Cancelable } from '../contracts/cancelable.ts'
 import { startTimer } from './timer.ts'
 
 /**
- * What work comes to, if it comes to anything within `ms` and before `until` is canceled; else it throws what `late` makes.
- * The work itself goes on: who can stop it must do so.
+ * The outcome of work that ends within `ms` and before `until` is canceled; else throws what `late` makes. The work
+ * itself goes on: a caller that can stop it must do so.
  */
 export function withDeadline<Answer>(
   clock: Clock,

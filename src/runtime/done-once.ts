@@ -1,4 +1,4 @@
-/** What work comes to that is done when it is first asked for. */
+/** The outcome of work that is done at the first call. */
 export interface DoneOnce<Value> {
   readonly value: () => Promise<Value>
   /** The same once the work is done, so that the hot path need not wait. */

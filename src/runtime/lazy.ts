@@ -1,4 +1,7 @@
-/** Loads a thing at the first call and answers the same thing ever after, at once when it is loaded. A load that failed is tried anew. */
+/**
+ * Loads a thing at the first call. All later calls answer the same thing, at once when it is loaded. After a failed
+ * load the next call loads again.
+ */
 export function lazy<Thing extends object>(load: () => Promise<Thing>): () => Thing | Promise<Thing> {
   let loaded: Thing | Promise<Thing> | undefined
   return () =>

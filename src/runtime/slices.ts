@@ -1,6 +1,8 @@
 import type { EngineClock } from '../contracts/clock.ts'
 
-/** The longest time that many small pieces of work hold the event loop: whoever shares the process gets a turn after it. */
+/**
+ * The longest time that many small pieces of work hold the event loop: after that, others in the process get a turn.
+ */
 const sliceMs = 5
 
 /** Does a piece of work for each entry, in slices of five milliseconds. */

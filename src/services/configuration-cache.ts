@@ -144,7 +144,7 @@ function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | 
   }
 }
 
-/** What is ready for rows, by their ids: what is known of the same revision, else what `make` makes. */
+/** What was prepared for rows, by their ids: from `known` where the revision is the same, else what `make` makes. */
 function kept<Row extends { readonly id: string }, Ready extends { readonly revision: number }>(
   rows: readonly Stored<Row>[],
   known: ReadonlyMap<string, Ready> | undefined,

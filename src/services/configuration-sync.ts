@@ -32,7 +32,7 @@ import {
 } from './resolve-workspace.ts'
 
 export function configurationSync(ctx: Context): ConfigService {
-  /** The default workspace has none where nobody has written it yet. */
+  /** The default workspace has no stored configuration until somebody writes it. */
   async function configurationOf(id: string): Promise<Configuration | null> {
     const found = await ctx.storage.configuration(id)
     if (found !== null || id !== defaultWorkspace) return found
@@ -123,7 +123,7 @@ function refuseTooMany(document: unknown, bounds: Bounds): void {
   }
 }
 
-/** What storage judges when it writes, for a dry run. */
+/** For a dry run: what storage would judge at the write. */
 function refuseBeyond(bounds: Bounds, { endpoints, sources, plugins }: Configuration, plan: ConfigPlan): void {
   const rows = { endpoints, sources, plugins }
   const patterns = new Map(endpoints.map(({ row }) => [row.id, row.events.length]))

@@ -35,7 +35,10 @@ interface Asked {
   readonly created_at?: TimeRange
 }
 
-/** Which attempts a delivery of a status has; what is missing here most deliveries have. */
+/**
+ * Which status an attempt has in every delivery of a status. A status is missing here where most deliveries have such
+ * attempts.
+ */
 const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
   PENDING: 'OPEN',
   RETRYING: 'OPEN',
@@ -43,7 +46,7 @@ const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
   CANCELED: 'CANCELED',
 }
 
-/** Deliveries are a view of attempts: nothing is stored of them. */
+/** Deliveries are a view of attempts: storage has no deliveries. */
 export function deliveryService(ctx: Context): DeliveryUseCases {
   const { retry } = retryService(ctx)
   return {

@@ -62,7 +62,7 @@ function describe(input: unknown): Described<Endpoint> {
   return { id, fields: endpointFields(given) }
 }
 
-/** What an input says of an endpoint, without what Posthorn alone writes. */
+/** The fields of an endpoint that an input may set, without the fields that only Posthorn writes. */
 export function endpointFields<Given extends object>({
   created_at: _created,
   updated_at: _updated,

@@ -51,7 +51,7 @@ export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
     { count, newest, open }: Tries = { count: 0, newest: [], open: null },
     now: number,
   ): Promise<Explanation> {
-    // A retry by hand may stand beside a chain that is still going on; what is next to happen tells most.
+    // A retry by hand may stand beside a chain that is still going on. The attempt that is due first explains most.
     const told = open ?? newest.at(-1)
     const pausedUntil = open === null ? null : ((await ctx.queue.pausedUntil?.(endpoint.id, now)) ?? null)
     return {

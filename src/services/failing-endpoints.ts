@@ -51,8 +51,9 @@ async function judge(ctx: Context, workspaceId: string, row: Endpoint, { days, n
 }
 
 /**
- * When the first of the failures was made that no success followed: at least ten exhausted deliveries. Null for fewer. What was
- * before `earliest` or before the last write of the endpoint does not count: an endpoint that was mended starts anew.
+ * When the first failure since the last success was made; null for fewer than ten exhausted deliveries since then.
+ * Failures before `earliest` or before the last write of the endpoint do not count: an endpoint that was repaired
+ * starts anew.
  */
 async function failingSince(
   { storage }: Context,

@@ -16,7 +16,7 @@ export async function foldNotes(ctx: Context, signal?: AbortSignal): Promise<voi
   while (signal?.aborted !== true && (await ctx.storage.statistics.fold()) > 0);
 }
 
-/** Lets old sums go, in small steps, so that other work goes on in between. */
+/** Removes old sums in small steps, so that other work goes on in between. */
 export async function tidySums(ctx: Context, now: number, signal?: AbortSignal): Promise<void> {
   const options = {
     minutesBefore: now - minutesKeptMs(ctx),

@@ -28,7 +28,7 @@ export class PluginTime {
     }
   }
 
-  /** What work comes to, or what `late` makes when the time is up. The work itself goes on. */
+  /** The outcome of work, or what `late` makes when the time is up. The work itself goes on. */
   within<Answer>(work: Promise<Answer>, late: () => Error): Promise<Answer> {
     return new Promise((resolve, reject) => {
       this.#ring = () => reject(late())

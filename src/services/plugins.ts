@@ -19,7 +19,7 @@ export function pluginService(ctx: Context): PluginUseCases {
     if (misplaced !== null) throw invalid(misplaced)
     const unready = await readyProblem(ctx, kind)
     if (unready !== null) throw invalid({ name: unready })
-    // Another kind's config has nothing to keep.
+    // A config of another kind has no parts that stay.
     const kept = existing?.name === fields.name ? existing.config : null
     if (kept !== null && staysSealed(fields.config, kept)) return { id, fields: { ...fields, config: kept } }
     const config = await completeConfig(ctx, kind, fields.config, kept, workspaceId)
@@ -39,8 +39,8 @@ export function unknownName(name: string): string {
 }
 
 /**
- * Why no plugin of this kind can be written in this process, or null: what the kind needs is not installed, for instance.
- * That is for the operator to mend, so the log tells the cause.
+ * Why no plugin of this kind can be written in this process, or null: what the kind needs is not installed, for
+ * instance. The operator can mend that, so the log has the cause.
  */
 export async function readyProblem(ctx: Context, { name }: PluginKind): Promise<string | null> {
   try {

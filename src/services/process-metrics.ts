@@ -1,11 +1,11 @@
 import type { Observers } from './observers.ts'
 
-/** Seconds: those of OpenTelemetry's http.client.request.duration, and more for endpoints that take their time. */
+/** Seconds: the bounds of OpenTelemetry's http.client.request.duration, and more bounds for slow endpoints. */
 const bounds = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60] as const
 
 export interface Histogram {
   readonly bounds: readonly number[]
-  /** How many values lie in each bucket, and behind them those beyond the last bound. */
+  /** How many values lie in each bucket; the last number is for values beyond the last bound. */
   readonly counts: readonly number[]
   readonly sum: number
 }

@@ -13,9 +13,9 @@ const maxLooked = 50_000
 const dayMs = 24 * 3_600_000
 
 /**
- * Sends what an endpoint never got: a MANUAL attempt for each event that matches the endpoint now and has no attempt to it.
- * However many ask at once, an event goes once. Events are left out whose attempts may have been purged: nobody knows of
- * them whether the endpoint got them.
+ * Sends what an endpoint never got: a MANUAL attempt for each event that matches the endpoint now and has no attempt to
+ * it. However many ask at once, an event goes once. Events whose attempts may have been purged are left out: nobody
+ * knows whether the endpoint got them.
  */
 export async function recoverMissing(
   ctx: Context,

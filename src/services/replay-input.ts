@@ -7,7 +7,7 @@ import { flag, integer, list, object, oneOf, orNull, text, withDefault } from '.
 import { idPattern } from '../schema/shared.ts'
 
 const maxDeliveries = 10_000
-/** Between the two ids of a cursor, in which it cannot occur: where to go on, and where the replay ends. */
+/** Separates the two ids of a cursor, where to go on and where the replay ends. Ids cannot contain it. */
 export const cursorSeparator = '.'
 
 export const replayMoment = integer()
@@ -28,7 +28,7 @@ export const replayInput = object({
 })
 export type ReplayFilter = v.InferOutput<typeof replayInput>
 
-/** Where a replay goes on: strictly beyond `start`. What was made from `end` on is none of the replay's. */
+/** Where a replay goes on: strictly beyond `start`. Attempts made from `end` on do not belong to the replay. */
 export interface ReplayCursor {
   readonly start: string | null
   readonly end: string

@@ -27,7 +27,8 @@ export function replayService(ctx: Context): Pick<EventUseCases, 'replay'> {
     async replay(workspaceId, input, { dryRun = false } = {}) {
       const filter = parse(replayInput, input)
       await ctx.clock.ready?.()
-      // What this replay makes itself, and what fails again of it meanwhile, comes after `end` and is not replayed.
+      // Attempts that this replay makes come after `end`, even those that fail again meanwhile: so they are not
+      // replayed.
       const { start, end } = (filter.after !== null && cursorOf(filter.after)) || { start: null, end: ctx.newId() }
       const add: AddAttempts = async (attempts, { first } = { first: false }) => {
         const added = await ctx.storage.attempts.add(workspaceId, attempts, { enqueue: ctx.ownQueue, first })

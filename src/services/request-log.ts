@@ -6,7 +6,7 @@ const maxRequests = 50
 /** The most sources whose requests are held; sources with the newest last request stay. */
 const maxSources = 1000
 
-/** `took` hears of each request. */
+/** `took` is called for each request. */
 export function requestLog(took: (tenant: SourceTenant, request: SourceRequest) => void): RequestLog {
   const bySource = new Map<string, SourceRequest[]>()
   return {

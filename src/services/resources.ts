@@ -18,7 +18,7 @@ interface Resource {
   readonly updated_at: number
 }
 
-/** What an input says of a row: all but what Posthorn alone writes. */
+/** The fields of a row that an input may set: all but the fields that only Posthorn writes. */
 export type Fields<Row extends Resource> = Omit<Row, keyof Resource | keyof Disabling>
 
 /** A row as the input describes it; `id` is null where the client chose none. */
@@ -37,9 +37,9 @@ export interface ResourceKind<Row extends Resource> {
   insert?(workspaceId: string, row: Row, bounds: Bounds): Promise<Inserted>
   /** Adds what Posthorn writes by itself, and puts the members in their order. `before` is the row that this row replaces. */
   written?(row: Omit<Row, keyof Disabling>, before: Row | null): Row
-  /** What the answer to an update tells beside the row. */
+  /** Further fields of the answer to an update. */
   told?(before: Row, after: Row): Partial<Row>
-  /** Hears of a row that was replaced or deleted; `after` is null when it was deleted. */
+  /** Called for a row that was replaced or deleted; `after` is null when it was deleted. */
   replaced?(before: Row, after: Row | null): Promise<void>
 }
 
@@ -62,7 +62,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       const { id, fields } = await describe(given, null, workspaceId)
       const row = assemble(ctx, kind, id ?? ctx.newId(), fields, null)
       const sealed = await secrets.sealed(workspaceId, noun, row)
-      // Of the limits of a workspace only that on endpoints is about rows.
+      // Among the limits of a workspace only the limit on endpoints is about rows.
       const around = noun === 'endpoints' ? await ctx.storage.workspaces.get(workspaceId) : null
       const bounds = boundsOf(ctx, around?.row)
       const outcome = await writeInto<Inserted>(ctx, workspaceId, () =>

@@ -4,7 +4,7 @@ import { minuteMs } from '../core/periods.ts'
 /** A process that was not seen for so long is no longer listed. */
 export const processesKeptMs = 5 * minuteMs
 
-/** Writes how this process is now, so that others can tell of it. */
+/** Stores the state of this process, so that other processes can report it. */
 export async function seeProcess(ctx: Context): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()

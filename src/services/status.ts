@@ -67,7 +67,7 @@ async function component(ctx: Context, part: EnginePart, probe: () => Promise<un
     return listening ? { status: 'UP' } : { status: 'UP', listening: false }
   } catch (cause) {
     ctx.repeating.warn('a component is down', { cause })
-    // What the engine said may name hosts or users, so it goes to the log alone.
+    // The engine's message may name hosts or users, so only the log gets it.
     return { status: 'DOWN', error: cause === late ? late.message : 'unavailable' }
   }
 }

@@ -4,7 +4,9 @@ import { workspaceRows } from './secrets/all-workspaces.ts'
 
 const batchSize = 1000
 
-/** Purges the events of workspaces with a retention of their own, in small steps, so that other work goes on in between. */
+/**
+ * Purges the events of workspaces with `limits.retention_days`, in small steps, so that other work goes on in between.
+ */
 export async function purgeWorkspaces(ctx: Context, now: number, signal: AbortSignal | undefined): Promise<void> {
   for await (const { id, limits } of workspaceRows(ctx)) {
     if (limits.retention_days === null) continue

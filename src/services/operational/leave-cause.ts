@@ -5,14 +5,16 @@ import { isOperational } from '../is-operational.ts'
 type Trouble = Pick<Cause, 'workspace_id' | 'endpoint_id' | 'at' | 'reason'> & { readonly kind: 'disabled' | 'failing' }
 
 /**
- * Leaves the cause of an operational event about an endpoint, so that the event is published whoever dies. That an endpoint
- * is disabled is left before it is so, and counts once it is so: see `OperationalEvents`.
+ * Leaves the cause of an operational event about an endpoint, so that the event is published whichever process dies.
+ * The cause of a disabled endpoint is left before the endpoint is disabled, and counts once the endpoint is disabled:
+ * see `OperationalEvents`.
  */
 export async function leaveCause(ctx: Context, trouble: Trouble): Promise<void> {
   if (ctx.settings.operations === undefined) return
   const configuration = await ctx.configuration.get(trouble.workspace_id)
   if (configuration === null || isOperational(ctx, configuration.workspace)) return
-  // The endpoint is the id, so that a process that does it anew after a crash leaves no second cause.
+  // The endpoint's id is the id of the cause, so that a process that repeats the step after a crash leaves no second
+  // cause.
   await ctx.storage.causes.add([{ ...trouble, id: trouble.endpoint_id, attempt_id: null }])
 }
 

@@ -12,7 +12,10 @@ import { digest } from './digest.ts'
 import type { Window } from './refusals.ts'
 
 const causesPerPage = 100
-/** A cause that is left before an endpoint is disabled is given up after this time, where that never came to be. */
+/**
+ * A cause that was left before an endpoint was to be disabled is given up after this time, if the endpoint is still
+ * enabled.
+ */
 const pendingMs = 10 * minuteMs
 /** A backlog grows when its oldest delivery has been due for so long. */
 const growingMs = 5 * minuteMs
@@ -111,7 +114,10 @@ export class OperationalEvents {
     return true
   }
 
-  /** But for that of a 410, the cause counts once the endpoint is disabled, since it is left before that. */
+  /**
+   * The cause is left before the endpoint is disabled, so it counts once the endpoint is disabled. The cause of a 410
+   * counts at once.
+   */
   async #disabled(cause: Cause): Promise<boolean> {
     if (cause.reason !== 'gone') {
       const stored = await this.#ctx.storage.endpoints.get(cause.workspace_id, cause.endpoint_id)
@@ -156,7 +162,7 @@ export class OperationalEvents {
     return true
   }
 
-  /** Of a window of five minutes more than half of the requests were refused. */
+  /** More than half of the requests in a window of five minutes were refused. */
   async refusing({ workspaceId, sourceId, from, to, requests, refused }: Window): Promise<void> {
     await this.publish('source.refusing', `source:${sourceId}:${this.#ctx.thisProcess().id}:${from}`, {
       workspace_id: workspaceId,

@@ -21,7 +21,10 @@ export class Refusals {
   readonly #open = new Map<string, Open>()
   readonly #tell: (window: Window) => void
 
-  /** `tell` hears of the first of several windows in a row of whose requests more than half were refused. */
+  /**
+   * `tell` is called for a window in which more than half of the requests were refused; of several such windows in a
+   * row only for the first.
+   */
   constructor(tell: (window: Window) => void) {
     this.#tell = tell
   }

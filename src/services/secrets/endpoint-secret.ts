@@ -76,7 +76,7 @@ export function endpointSecretService(ctx: Context): Pick<EndpointService, 'secr
         const sealed = await secrets.sealed(workspaceId, 'plugins', plugin, { stored: row, readable })
         const outcome = await storage.plugins.update(workspaceId, sealed, revision)
         if (outcome === 'missing') throw notFound()
-        // Nothing but the config changed: no rule of other rows can be hurt.
+        // Only the config changed: this cannot violate a rule about other rows.
         return outcome === 'written' ? answerOf(holder.secretsOf(config)) : 'conflict'
       })
     },

@@ -14,7 +14,7 @@ import { UnopenedError } from './unopened-error.ts'
 const rowsOfStep = 100
 const maxProblems = 100
 
-/** Counts what is sealed with which key, and seals everything with the key that seals now. */
+/** Counts the values sealed with each key, and seals everything with the key that seals now. */
 export function resealService(ctx: Context): SecretsService {
   return {
     async status() {
