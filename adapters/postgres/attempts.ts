@@ -166,31 +166,6 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return rows.map(attemptOf)
     },
 
-    async eventsOf(workspaceId, { endpoint_id, status, response_status, max }) {
-      const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
-      const ofEndpoint = sql`a.endpoint_id = ${endpoint_id ?? ''}::text`
-      const isOpen = status === 'OPEN'
-      const ofStatus = sql`select a.event_id from ${
-        isOpen
-          ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
-          : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
-      } where o.workspace = ${workspace} and ${isOpen ? raw('true') : sql`o.status = ${status ?? ''}::text`}
-        ${response_status === undefined ? nothing : sql`and o.response_status = ${response_status}::int`}`
-      const sides = [
-        ...(endpoint_id === undefined
-          ? []
-          : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and ${ofEndpoint}`]),
-        ...(status === undefined ? [] : [ofStatus]),
-        // An endpoint that does well may have many attempts, others may have many failed attempts, and no attempt is both.
-        ...(endpoint_id === undefined || status === undefined ? [] : [sql`${ofStatus} and ${ofEndpoint}`]),
-      ]
-      for (const side of sides) {
-        const rows = await ask(sql`${side} limit ${max + 1}::int`)
-        if (rows.length <= max) return rows.map((row) => row['event_id'] as string)
-      }
-      return null
-    },
-
     async overdue({ before, after, limit }) {
       const [at, id] = after ?? [Number.MIN_SAFE_INTEGER, '']
       const rows = await run(sql`

@@ -5,7 +5,7 @@ import type { Row } from '../../adapters/sql/values.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/sql/sql.ts'
-import { attempt, entry, event, filled as rowsFilled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
@@ -37,29 +37,6 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
       expect(maxRows, text).toBeLessThan(3000)
     }
   })
-})
-
-test.skipIf(url === null)('few events of an endpoint in a status are found beside many of either', async () => {
-  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
-  const schemas = schemasOf(pool)
-  try {
-    const { subject: storage } = await schemas.open({ listen: false })
-    const well = Array.from({ length: 3 }, (_, n) => attempt(`well${n}`, `e${n}`, { endpoint_id: 'well' }))
-    const ill = Array.from({ length: 3 }, (_, n) => attempt(`ill${n}`, `e${n}`, { endpoint_id: 'ill' }))
-    const events = [0, 1, 2].map((n) => event(`e${n}`))
-    await rowsFilled(storage, events, [...well, ...ill])
-    const failed = ill.map((each) => settlement('w', each, { status: 'FAILED' }))
-    await storage.attempts.settle([...failed, settlement('w', well[0]!)], { enqueue: false })
-    const eventsOf = (endpoint_id: string, status: 'FAILED' | 'OPEN' | 'SUCCESSFUL', max: number) =>
-      storage.attempts.eventsOf('w', { endpoint_id, status, max })
-    expect(await eventsOf('well', 'FAILED', 2)).toEqual([])
-    expect(await eventsOf('ill', 'OPEN', 1)).toEqual([])
-    expect((await eventsOf('well', 'OPEN', 2))?.toSorted()).toEqual(['e1', 'e2'])
-    expect(await eventsOf('ill', 'FAILED', 2)).toBe(null)
-  } finally {
-    await schemas.drop()
-    await pool.end()
-  }
 })
 
 const left = Array.from({ length: 1000 }, (_, i) => `g${i}`)

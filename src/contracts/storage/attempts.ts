@@ -153,20 +153,6 @@ export interface Attempts {
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
   ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
-  /**
-   * The events of the attempts to an endpoint, of those in a status, or of those that are both, where no more than `max`
-   * attempts meet one of the two, or both; else null. An event may come twice, and one that meets only one of the two may come.
-   * `response_status`: those that were answered so are enough, with a status; an engine may leave it out of account.
-   */
-  eventsOf(
-    workspaceId: string,
-    query: {
-      readonly endpoint_id?: string
-      readonly status?: StoredStatus
-      readonly response_status?: number
-      readonly max: number
-    },
-  ): Promise<readonly string[] | null>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
   overdue(options: {
     before: number

@@ -1,9 +1,11 @@
 import type { Storage } from '../../contracts/storage.ts'
-import type { TimelineQuery } from '../../contracts/storage/events.ts'
+import type { NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
+import type { AttemptSought, EventHead, TimelineQuery } from '../../contracts/storage/events.ts'
+import { isSought } from '../../core/attempt-sought.ts'
 import { timePrefix } from '../../core/id.ts'
-import { equal, ok, there } from '../assert.ts'
+import { equal, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, event, filled, ids, start } from './rows.ts'
+import { attempt, event, filled, ids, settlement, start } from './rows.ts'
 
 const plain = { enqueue: false }
 
@@ -57,9 +59,68 @@ export const timelineCases: Contract<Storage> = [
     equal(await tries(), ['t', 'u'], 'attempts')
     equal(await tries('other'), ['u'], 'of an endpoint')
     equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
-    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', max: 1 })
-    ok(few === null || ids(few.map((id) => ({ id }))).join() === 'own0', 'the few events of an endpoint')
-    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', max: 1 }), null, 'more than the most')
+  }),
+
+  promise('a timeline narrowed by attempts leaves out no event that has such an attempt', async (storage) => {
+    const minute = 60_000
+    const tries = (n: number): readonly NewAttempt[] => [
+      attempt(`a${n}`, `e${n}`, { endpoint_id: n % 3 === 0 ? 'rare' : 'ep' }),
+      attempt(`b${n}`, `e${n}`, { endpoint_id: 'second', trigger_mode: n % 5 === 0 ? 'TEST' : 'INITIAL' }),
+    ]
+    const events = Array.from({ length: 24 }, (_, n) => event(`e${n}`, { created_at: start + (n >> 1) * minute }))
+    await filled(
+      storage,
+      events,
+      events.flatMap((_, n) => tries(n)),
+    )
+    const outcomes = events.flatMap((_, n): Settlement[] => {
+      const [first, second] = tries(n) as [NewAttempt, NewAttempt]
+      const next = attempt(`c${n}`, `e${n}`, { endpoint_id: first.endpoint_id, attempt_number: 2 })
+      const response = { status: n % 2 === 0 ? 500 : 404, latency: 3, headers: null, body: null }
+      if (n % 4 === 0) return [settlement('w', first, { status: 'FAILED', response, exhausted: true })]
+      if (n % 4 === 1) return [settlement('w', first, { status: 'FAILED', response, next })]
+      if (n % 4 === 2) return [settlement('w', first), settlement('w', second, { status: 'CANCELED' })]
+      return []
+    })
+    await storage.attempts.settle(outcomes, plain)
+    const stored = await storage.attempts.ofEvents('w', ids(events))
+    const soughts: readonly AttemptSought[] = [
+      { endpoint_id: 'rare' },
+      { status: 'OPEN' },
+      { status: 'OPEN', retried: true },
+      { status: 'OPEN', retried: false, endpoint_id: 'rare' },
+      { status: 'FAILED', exhausted: true },
+      { status: 'FAILED', response_status: 500 },
+      { status: 'FAILED', response_status: 404, endpoint_id: 'rare' },
+      { status: 'CANCELED' },
+      { status: 'CANCELED', endpoint_id: 'second' },
+      { endpoint_id: 'nobody' },
+    ]
+    const ranges = [{}, { created_at: { gte: start + minute, lt: start + 9 * minute } }]
+    for (const having of soughts) {
+      for (const range of ranges) {
+        const all = await storage.events.timeline('w', { ...range, from: null, descending: false, limit: 100 })
+        const expected = all.filter(({ id }) => {
+          const own = stored.filter(({ event_id }) => event_id === id)
+          return own.some((each) => isSought(each, own, having))
+        })
+        for (const descending of [true, false]) {
+          const found: EventHead[] = []
+          for (let from: TimelineQuery['from'] = null; ;) {
+            const page = await storage.events.timeline('w', { ...range, having, from, descending, limit: 3 })
+            found.push(...page)
+            const last = page.at(-1)
+            if (last === undefined || page.length < 3) break
+            from = { created_at: last.created_at, id: last.id, inclusive: false }
+          }
+          const told = `${JSON.stringify({ having, ...range })} ${descending}`
+          const answered = new Set(ids(found))
+          const inOrder = all.filter(({ id }) => answered.has(id))
+          equal(ids(found), ids(descending ? inOrder.toReversed() : inOrder), `${told}: in order, each once`)
+          equal(ids(expected.filter(({ id }) => !answered.has(id))), [], `${told}: none is left out`)
+        }
+      }
+    }
   }),
 
   promise('events that an endpoint never got are found in steps, and added to it once', async (storage) => {
