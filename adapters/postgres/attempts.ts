@@ -3,6 +3,7 @@ import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { json, number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
+import { hasAstray, idsWithin } from './astray.ts'
 import type { Database } from './database.ts'
 import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
@@ -30,10 +31,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
     })
     if (bounds.from === null && bounds.to === null) return none
-    const astray = await run(sql`
-      select 1 from ${t.attempts} a
-      where a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and a.astray limit 1`)
-    return astray.length > 0 ? none : bounds
+    return (await hasAstray(db, workspaceId)) ? none : bounds
   }
 
   return {
@@ -259,13 +257,6 @@ function eventType(t: Tables): Sql {
 }
 
 const none: IdBounds = { from: null, to: null }
-
-function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sql[] {
-  return columns.flatMap((column) => [
-    ...(from === null ? [] : [sql`${column} >= ${from}::text`]),
-    ...(to === null ? [] : [sql`${column} < ${to}::text`]),
-  ])
-}
 
 /** The statement that adds attempts to events that exist. */
 function adding(

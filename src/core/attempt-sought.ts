@@ -7,15 +7,13 @@ export function isSought(
   ofEvent: readonly StoredAttempt[],
   { endpoint_id, status, exhausted, retried, response_status }: AttemptSought,
 ): boolean {
-  const failedBefore = () =>
-    ofEvent.some(
-      (other) =>
-        other.endpoint_id === attempt.endpoint_id && other.status === 'FAILED' && other.trigger_mode !== 'TEST',
-    )
+  const tries = ofEvent.filter((other) => other.endpoint_id === attempt.endpoint_id && other.trigger_mode !== 'TEST')
+  const failedBefore = () => tries.some((other) => other.status === 'FAILED')
+  const isLast = () => !tries.some((other) => other.id > attempt.id && other.status !== 'OPEN')
   return (
     attempt.trigger_mode !== 'TEST' &&
     (endpoint_id === undefined || attempt.endpoint_id === endpoint_id) &&
-    (status === undefined || attempt.status === status) &&
+    (status === undefined || (attempt.status === status && (status === 'OPEN' || isLast()))) &&
     (exhausted === undefined || attempt.exhausted) &&
     (response_status === undefined || attempt.response?.status === response_status) &&
     (retried === undefined || failedBefore() === retried)

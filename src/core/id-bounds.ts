@@ -3,7 +3,7 @@ import type { TimeRange } from '../contracts/storage/list.ts'
 import { timeOfId, timePrefix } from './id.ts'
 
 /** How far the time in an attempt's id may be from the attempt's `created_at`. */
-const slackMs = 60_000
+export const slackMs = 60_000
 
 /** Ids between which all attempts of a time range stand: `from` is not above, `to` is above each of them. */
 export interface IdBounds {

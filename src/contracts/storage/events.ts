@@ -45,6 +45,7 @@ export type EventHead = Pick<StoredEvent, 'id' | 'event_type' | 'unique_id' | 'c
 /** What an attempt has to be, that is no TEST one. */
 export interface AttemptSought {
   readonly endpoint_id?: string
+  /** An ended attempt is the last of its event and endpoint that ended. */
   readonly status?: StoredStatus
   /** With FAILED: no automatic try followed. */
   readonly exhausted?: true
