@@ -1,5 +1,5 @@
 import type { Adding, AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
-import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
+import { type IdBounds, idBounds, idOfDue, slackMs } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { json, number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
@@ -24,14 +24,15 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
   const { run, ask, t } = db
 
   /** Bounds of ids that follow from the times asked for, unless there is an attempt whose id tells nothing of its time. */
-  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<IdBounds> {
+  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<TimedIds> {
     const { created_at, scheduled_at, scheduled_at_by_hand } = query
     const bounds = idBounds({
       ...(created_at !== undefined && { created_at }),
       ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
     })
-    if (bounds.from === null && bounds.to === null) return none
-    return (await hasAstray(db, workspaceId)) ? none : bounds
+    const due = scheduled_at === undefined || scheduled_at_by_hand !== undefined ? null : idOfDue(scheduled_at)
+    if (bounds.from === null && bounds.to === null && due === null) return none
+    return (await hasAstray(db, workspaceId)) ? none : { ...bounds, due }
   }
 
   return {
@@ -121,7 +122,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         db,
         {
           columns: sql`${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type`,
-          from: sql`${t.attempts} a
+          from: sql`${byTime.due === null ? t.attempts : dueOf(db, workspace, query, byTime.due)} a
             ${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id
             ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
           where: all([
@@ -256,7 +257,23 @@ function eventType(t: Tables): Sql {
   return sql`(select e.event_type from ${t.events} e where e.id = a.event_id)`
 }
 
-const none: IdBounds = { from: null, to: null }
+interface TimedIds extends IdBounds {
+  /** Attempts below this id were made long before they fell due. */
+  readonly due: string | null
+}
+
+const none: TimedIds = { from: null, to: null, due: null }
+
+/** Attempts that fall due in a range: those made about then, and those made long before, each by an index. */
+function dueOf({ t }: Database, workspace: Sql, { scheduled_at }: AttemptQuery, id: string): Sql {
+  const due = all([sql`workspace = ${workspace}`, ...within(raw('scheduled_at'), scheduled_at)])
+  return sql`(
+    select * from ${t.attempts} where ${due} and id >= ${id}::text
+    union all
+    select * from ${t.attempts}
+    where ${due} and id < ${id}::text and scheduled_at > created_at + ${raw(String(slackMs))}
+  )`
+}
 
 /** The statement that adds attempts to events that exist. */
 function adding(

@@ -48,8 +48,8 @@ export function openAttempts(
       on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
     ),
     opened as (
-      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at${raw(follow ? ', follows' : '')})
-      select id, workspace, endpoint_id, scheduled_at${raw(follow ? ', true' : '')} from made
+      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at, apart)
+      select id, workspace, endpoint_id, scheduled_at, ${raw(byHand ? 'true' : follow ? 'false' : 'null')} from made
       on conflict do nothing
     )${enqueue ? queued : nothing}`
 }

@@ -1,17 +1,17 @@
 import type { AttemptSought, EventHead, TimelineQuery } from '../../src/contracts/storage/events.ts'
 import { timeOfId } from '../../src/core/id.ts'
 import { slackMs } from '../../src/core/id-bounds.ts'
-import { number, numberOrNull } from '../sql/values.ts'
+import { number } from '../sql/values.ts'
 import { hasAstray, idsOfTimes } from './astray.ts'
 import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
-import { all, raw, type Sql, sql } from '../sql/sql.ts'
+import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** Events that are walked by time before an index is asked: where what is sought is dense, they are enough. */
 const walkedFirst = raw('500')
-/** Open attempts, and attempts of an endpoint, whose events are looked up. */
+/** Attempts that were made by hand whose events are looked up. */
 const maxLookedUp = 1_000
-/** Attempts of an endpoint among which a page is looked for, at first and at last. */
+/** Attempts among which a page is looked for, at first and at last. */
 const firstWindow = 100
 const maxWindow = 10_000
 
@@ -26,7 +26,7 @@ export async function timeline(db: Database, workspaceId: string, query: Timelin
   if (status === 'FAILED') return last(exhausted === true ? ['FAILED'] : ['FAILED', 'RETRYING'])
   if (status === 'CANCELED') return last(['CANCELED'])
   if (status === 'OPEN' && retried === true) {
-    const ids = await openEvents(db, workspaceId, having)
+    const ids = await fewEvents(db, byHand(db, workspaceId, having))
     const others =
       ids === null
         ? await read(db, standing(db, workspaceId, query, { stands: ['FAILED', 'CANCELED'], isOpen: true }), query)
@@ -36,9 +36,9 @@ export async function timeline(db: Database, workspaceId: string, query: Timelin
 
   const near = await read(db, walked(db, workspaceId, query, having, 'near'), query)
   if (near.length >= query.limit) return near
-  if (status === undefined) return ofEndpoint(db, workspaceId, query, having)
-  const ids = status === 'OPEN' ? await openEvents(db, workspaceId, having) : null
-  return ids === null ? read(db, walked(db, workspaceId, query, having), query) : ofIds(db, workspaceId, query, ids)
+  return status === 'SUCCESSFUL'
+    ? read(db, walked(db, workspaceId, query, having), query)
+    : byIds(db, workspaceId, query, having)
 }
 
 /** Reads heads of events, `e` in `from`. */
@@ -135,7 +135,7 @@ function walked(
     where f.event_id = a.event_id and f.endpoint_id = a.endpoint_id and o.status = 'FAILED'
   )`
   const has = sql`exists (
-    select from ${t.attempts} a ${status === 'OPEN' ? sql`join ${t.open_attempts} n on n.id = a.id` : raw('')}
+    select from ${t.attempts} a ${status === 'OPEN' ? sql`join ${t.open_attempts} n on n.id = a.id` : nothing}
     where a.event_id = e.id and ${all([
       ...equals(raw('a.endpoint_id'), endpoint_id),
       ...(retried === false ? [sql`not ${failed}`] : []),
@@ -148,69 +148,86 @@ function walked(
   ) e where ${has}`
 }
 
-/**
- * The events of open attempts that follow no other; null where these are many. Each attempt is looked up by itself: of a table
- * that was large a moment ago PostgreSQL would read all pages.
- */
-async function openEvents(
-  { ask, t }: Database,
-  workspaceId: string,
-  { endpoint_id }: AttemptSought,
-): Promise<readonly string[] | null> {
-  const next = (before: Sql) => sql`
-    select o.id from ${t.open_attempts} o where ${all([
-      before,
-      sql`o.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and o.follows is not true`,
-      ...equals(raw('o.endpoint_id'), endpoint_id),
-    ])} order by o.id desc limit 1`
-  const rows = await ask(sql`
-    with recursive open (id) as (
-      (${next(raw('true'))})
-      union all
-      select (${next(sql`o.id < open.id`)}) from open where open.id is not null
-    ),
-    few as materialized (select id from open where id is not null limit ${maxLookedUp + 1}::int)
-    select a.event_id from few s cross join lateral (select event_id from ${t.attempts} where id = s.id) a`)
+/** The events of some attempts, of `a`; null where these are many. */
+async function fewEvents({ ask }: Database, attempts: Sql): Promise<readonly string[] | null> {
+  const rows = await ask(sql`select a.event_id from ${attempts} limit ${maxLookedUp + 1}::int`)
   return rows.length > maxLookedUp ? null : rows.map((row) => row['event_id'] as string)
 }
 
-/**
- * Events with an attempt of an endpoint. Where the first attempt of an event and the endpoint was made with the event, ids of
- * attempts come in the order of events. Others are looked up: those that were first made by hand, and events of before the
- * oldest attempt that is kept.
- */
-async function ofEndpoint(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
-  const { ask, t } = db
-  const { descending, created_at, from, limit } = query
-  const mine = sql`a.workspace = ${keyOf(db, workspaceId)} and a.endpoint_id = ${having.endpoint_id!}::text` // or it has a status
-  const byHand = await ask(
-    sql`select a.event_id from ${t.attempts} a where ${mine} and a.first limit ${maxLookedUp + 1}::int`,
-  )
-  if (byHand.length > maxLookedUp || (await hasAstray(db, workspaceId))) {
-    return read(db, walked(db, workspaceId, query, having), query)
-  }
-  const [oldest] = await ask(sql`
-    select min(a.created_at) as time from ${t.attempts} a where a.workspace = ${keyOf(db, workspaceId)}`)
-  const time = numberOrNull(oldest!['time']) // a minimum is one row
-  if (time === null) return []
-  const before = sql`e.created_at < ${time}::bigint`
-  const older = () => read(db, walked(db, workspaceId, query, having, [before]), query)
+/** Attempts that were made by hand, open ones or the first of an event and the endpoint. */
+function byHand(db: Database, workspaceId: string, { endpoint_id, status }: AttemptSought): Sql {
+  const { t } = db
+  const mine = equals(raw('a.endpoint_id'), endpoint_id)
+  return status === 'OPEN'
+    ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id
+      where ${all([sql`o.workspace = ${keyOf(db, workspaceId)} and o.apart`, ...mine])}`
+    : sql`${t.attempts} a where ${all([sql`a.workspace = ${keyOf(db, workspaceId)} and a.first`, ...mine])}`
+}
+
+/** Attempts that were made with their events, in the order of ids, which is that of events. */
+function madeWithEvents(
+  db: Database,
+  workspaceId: string,
+  { created_at, from, descending, having }: TimelineQuery,
+  window: number,
+): Sql {
+  const { t } = db
+  const { endpoint_id, status } = having!
   const place = from === null ? undefined : descending ? { lte: from.created_at } : { gte: from.created_at }
-  const ids = byHand.map((row) => row['event_id'] as string)
+  const conditions = [
+    sql`a.workspace = ${keyOf(db, workspaceId)}`,
+    ...equals(raw('a.endpoint_id'), endpoint_id),
+    ...idsOfTimes(created_at, place),
+  ]
+  const order = raw(descending ? 'desc' : 'asc')
+  if (status !== 'OPEN') {
+    return sql`
+      select a.id, a.event_id from ${t.attempts} a where ${all(conditions)} and a.attempt_number = 1
+      order by a.id ${order} limit ${window}::int`
+  }
+  // Each by itself: of a table that was large a moment ago PostgreSQL would read all pages.
+  const next = (beyond: Sql) => sql`
+    select a.id from ${t.open_attempts} a where ${all(conditions)} and a.apart is null ${beyond}
+    order by a.id ${order} limit 1`
+  return sql`
+    with recursive open (id) as (
+      (${next(nothing)})
+      union all
+      select (${next(sql`and a.id ${raw(descending ? '<' : '>')} open.id`)}) from open where open.id is not null
+    ),
+    few as materialized (select id from open where id is not null limit ${window}::int)
+    select f.id, a.event_id from few f cross join lateral (select event_id from ${t.attempts} where id = f.id) a
+    order by f.id ${order}`
+}
+
+/**
+ * Events with an open attempt, or an attempt of an endpoint, by the order of ids. Others are looked up: those with an attempt
+ * that was made by hand, and events of before the oldest attempt that is kept.
+ */
+async function byIds(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
+  const { descending, limit } = query
+  const walkAll = () => read(db, walked(db, workspaceId, query, having), query)
+  const others = await fewEvents(db, byHand(db, workspaceId, having))
+  if (others === null || (await hasAstray(db, workspaceId))) return walkAll()
+  const older = async () => (having.status === 'OPEN' ? [] : await beforeAttempts(db, workspaceId, query, having))
   const first = descending ? [] : await older()
   for (let window = firstWindow; window < maxWindow; window *= 4) {
-    const rows = await ask(sql`
-      select a.id, a.event_id from ${t.attempts} a
-      where ${all([mine, raw('a.attempt_number = 1'), ...idsOfTimes(created_at, place)])}
-      order by a.id ${raw(descending ? 'desc' : 'asc')} limit ${window}::int`)
-    const found = await ofIds(db, workspaceId, query, [...ids, ...rows.map((row) => row['event_id'] as string)])
+    const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
+    const ids = [...others, ...rows.map((row) => row['event_id'] as string)]
+    const found = await ofIds(db, workspaceId, query, ids)
     if (rows.length < window) return merged([first, found, descending ? await older() : []], query)
     // Of events beyond this time not all attempts were read.
     const end = timeOfId(rows.at(-1)!['id'] as string)! // none is astray
     const sure = found.filter(({ created_at: at }) => (descending ? at > end + slackMs : at < end - slackMs))
     if (first.length + sure.length >= limit) return merged([first, sure], query)
   }
-  return read(db, walked(db, workspaceId, query, having), query)
+  return walkAll()
+}
+
+/** Events whose first attempts may be purged. */
+async function beforeAttempts(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
+  const oldest = sql`(select min(a.created_at) from ${db.t.attempts} a where a.workspace = ${keyOf(db, workspaceId)})`
+  return read(db, walked(db, workspaceId, query, having, [sql`e.created_at < ${oldest}`]), query)
 }
 
 /** The nearest of all, each once. */

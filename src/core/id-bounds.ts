@@ -43,6 +43,12 @@ export function idBounds(query: { readonly created_at?: TimeRange; readonly sche
   }
 }
 
+/** An id below all ids of attempts that fell due in a range within `slackMs` after they were made; null for a range that has no begin. */
+export function idOfDue({ eq, gt, gte }: TimeRange): string | null {
+  const lowest = [eq, gt, gte].filter((bound) => bound !== undefined)
+  return lowest.length === 0 ? null : timePrefix(Math.max(...lowest) - 2 * slackMs)
+}
+
 /** How long after an event's `created_at` the event's id is made, at most. */
 export const eventSlackMs = 50
 

@@ -10,8 +10,8 @@ export const lastOutcomes: Migration = {
 alter table $schema.outcomes add column if not exists stands text, add column if not exists event_at bigint,
   add column if not exists event_id text collate "C", add column if not exists endpoint_id text collate "C",
   add column if not exists event_type text;
--- Whether an attempt follows one that failed.
-alter table $schema.open_attempts add column if not exists follows boolean;
+-- Null: made with its event. False: follows a try that failed. True: made by hand, or by a version that does not say.
+alter table $schema.open_attempts add column if not exists apart boolean default true;
 create or replace function $schema.outcome_stands() returns trigger language plpgsql as $body$
 begin
   select e.created_at, e.id, a.endpoint_id, e.event_type,

@@ -26,6 +26,14 @@ export const lastOutcomeIndexes: Migration = {
       on: 'outcomes (endpoint_id, stands, event_at, event_id, event_type, response_status) where stands is not null',
     },
     { name: 'attempts_made_by_hand', on: 'attempts (endpoint_id) where first' },
+    { name: 'attempts_later', on: 'attempts (workspace, scheduled_at, id) where scheduled_at > created_at + 60000' },
+    { name: 'open_attempts_first', on: 'open_attempts (workspace, id) where apart is null' },
+    { name: 'open_attempts_apart', on: 'open_attempts (workspace, id) where apart' },
+    {
+      name: 'outcomes_unsuccessful',
+      on: `outcomes (workspace, status, attempt_id) where status <> 'SUCCESSFUL'`,
+    },
   ],
-  sql: '',
+  // Successes, which are most, are found beside the attempts.
+  sql: `drop index if exists $schema.outcomes_status;`,
 }
