@@ -122,8 +122,10 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         db,
         {
           columns: sql`${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type`,
-          from: sql`${byTime.due === null ? t.attempts : dueOf(db, workspace, query, byTime.due)} a
-            ${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id
+          from: (
+            upwards,
+          ) => sql`${byTime.due === null ? t.attempts : dueOf(db, workspace, query, byTime.due, upwards)} a
+            ${finished || byTime.due === null ? sql`${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id` : outcomeOf(t)}
             ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
           where: all([
             sql`a.workspace = ${workspace}`,
@@ -264,15 +266,23 @@ interface TimedIds extends IdBounds {
 
 const none: TimedIds = { from: null, to: null, due: null }
 
-/** Attempts that fall due in a range: those made about then, and those made long before, each by an index. */
-function dueOf({ t }: Database, workspace: Sql, { scheduled_at }: AttemptQuery, id: string): Sql {
-  const due = all([sql`workspace = ${workspace}`, ...within(raw('scheduled_at'), scheduled_at)])
-  return sql`(
-    select * from ${t.attempts} where ${due} and id >= ${id}::text
-    union all
+/** The outcome of an attempt, looked up: as a join of parts in order PostgreSQL would read all outcomes up to them. */
+function outcomeOf(t: Tables): Sql {
+  return sql`left join lateral (select * from ${t.outcomes} where attempt_id = a.id limit 1) o on true`
+}
+
+/**
+ * Attempts that fall due in a range: those made about then, and those made long before, each by an index. Each part is in the
+ * order of ids, so that a page reads no more of the parts than it answers.
+ */
+function dueOf({ t }: Database, workspace: Sql, { scheduled_at }: AttemptQuery, id: string, upwards: boolean): Sql {
+  const part = (condition: Sql) => sql`(
     select * from ${t.attempts}
-    where ${due} and id < ${id}::text and scheduled_at > created_at + ${raw(String(slackMs))}
+    where ${all([sql`workspace = ${workspace}`, condition, ...within(raw('scheduled_at'), scheduled_at)])}
+    order by id ${raw(upwards ? 'asc' : 'desc')}
   )`
+  const isLater = sql`id < ${id}::text and scheduled_at > created_at + ${raw(String(slackMs))}`
+  return sql`(${part(sql`id >= ${id}::text`)} union all ${part(isLater)})`
 }
 
 /** The statement that adds attempts to events that exist. */
