@@ -269,3 +269,75 @@ test.skipIf(url === null)(
     }
   },
 )
+
+/** What PostgreSQL believes of tables, after events went through a process. */
+async function believed(
+  fill: (pool: Pool, schema: string) => Promise<void>,
+  enqueue: boolean,
+  isDone: (rows: Known) => boolean,
+) {
+  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+  const schemas = schemasOf(pool)
+  try {
+    const { schema } = await schemas.open({ listen: false })
+    const storage = postgres(pool, { schema })
+    const revision = await made(storage, 'w')
+    // Autovacuum, which may come first, stays away.
+    for (const name of ['jobs', 'open_attempts', 'events']) {
+      await pool.query(`alter table ${schema}.${name} set (autovacuum_enabled = off)`)
+    }
+    await fill(pool, schema)
+    let n = 0
+    const known = async (): Promise<Known> => {
+      const ids = Array.from({ length: 500 }, () => `e${n++}`)
+      await storage.events.ingest(
+        ids.map((id) => entry('w', revision, event(id), [attempt(`a${id}`, id)])),
+        { enqueue },
+      )
+      const { rows } = await pool.query<{ name: string; rows: number }>(
+        `select relname as name, reltuples::float8 as rows from pg_class
+         where relnamespace = '${schema}'::regnamespace and relname in ('jobs', 'open_attempts', 'events')`,
+      )
+      return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+    }
+    let last: Known = {}
+    await expect.poll(async () => isDone((last = await known())), { timeout: 20_000, interval: 300 }).toBe(true)
+    return last
+  } finally {
+    await schemas.drop()
+    await pool.end()
+  }
+}
+
+type Known = Readonly<Record<string, number>>
+
+/** Leaves jobs and open attempts with pages and without rows. */
+async function emptied(pool: Pool, schema: string): Promise<void> {
+  await pool.query(`insert into ${schema}.jobs select 'j' || i, 'g', 1 from generate_series(1, 100000) i`)
+  await pool.query(`insert into ${schema}.open_attempts select 'o' || i, 1, 'g', 1 from generate_series(1, 100000) i`)
+  await pool.query(`delete from ${schema}.jobs`)
+  await pool.query(`delete from ${schema}.open_attempts`)
+}
+
+test.skipIf(url === null)(
+  'a table that was analyzed while it was empty is analyzed again when it has rows',
+  { timeout: 30_000 },
+  async () => {
+    const analyzed = async (pool: Pool, schema: string) => {
+      await emptied(pool, schema)
+      await pool.query(`analyze ${schema}.jobs, ${schema}.open_attempts`)
+    }
+    const { jobs, open_attempts } = await believed(
+      analyzed,
+      true,
+      (rows) => rows['jobs']! > 0 && rows['open_attempts']! > 0,
+    )
+    expect(jobs).toBeGreaterThan(200)
+    expect(open_attempts).toBeGreaterThan(200)
+  },
+)
+
+test.skipIf(url === null)('an empty table is not analyzed, however large it was', { timeout: 30_000 }, async () => {
+  const { jobs } = await believed(emptied, false, (rows) => rows['events']! > 0)
+  expect(jobs, 'never analyzed').toBe(-1)
+})
