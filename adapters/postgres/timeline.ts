@@ -1,7 +1,7 @@
 import type { AttemptSought, EventHead, TimelineQuery } from '../../src/contracts/storage/events.ts'
 import { timeOfId } from '../../src/core/id.ts'
 import { slackMs } from '../../src/core/id-bounds.ts'
-import { number } from '../sql/values.ts'
+import { number, numberOrNull } from '../sql/values.ts'
 import { hasAstray, idsOfTimes } from './astray.ts'
 import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
@@ -155,12 +155,17 @@ async function fewEvents({ ask }: Database, attempts: Sql): Promise<readonly str
 }
 
 /** Attempts that were made by hand, open ones or the first of an event and the endpoint. */
-function byHand(db: Database, workspaceId: string, { endpoint_id, status }: AttemptSought): Sql {
+function byHand(
+  db: Database,
+  workspaceId: string,
+  { endpoint_id, status }: AttemptSought,
+  apart = raw('o.apart'),
+): Sql {
   const { t } = db
   const mine = equals(raw('a.endpoint_id'), endpoint_id)
   return status === 'OPEN'
     ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id
-      where ${all([sql`o.workspace = ${keyOf(db, workspaceId)} and o.apart`, ...mine])}`
+      where ${all([sql`o.workspace = ${keyOf(db, workspaceId)} and ${apart}`, ...mine])}`
     : sql`${t.attempts} a where ${all([sql`a.workspace = ${keyOf(db, workspaceId)} and a.first`, ...mine])}`
 }
 
@@ -196,8 +201,7 @@ function madeWithEvents(
       select (${next(sql`and a.id ${raw(descending ? '<' : '>')} open.id`)}) from open where open.id is not null
     ),
     few as materialized (select id from open where id is not null limit ${window}::int)
-    select f.id, a.event_id from few f cross join lateral (select event_id from ${t.attempts} where id = f.id) a
-    order by f.id ${order}`
+    select f.id, (select event_id from ${t.attempts} a where a.id = f.id) as event_id from few f order by f.id ${order}`
 }
 
 /**
@@ -209,7 +213,7 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
   const walkAll = () => read(db, walked(db, workspaceId, query, having), query)
   const others = await fewEvents(db, byHand(db, workspaceId, having))
   if (others === null || (await hasAstray(db, workspaceId))) return walkAll()
-  const older = async () => (having.status === 'OPEN' ? [] : await beforeAttempts(db, workspaceId, query, having))
+  const older = () => beforeAttempts(db, workspaceId, query, having)
   const first = descending ? [] : await older()
   for (let window = firstWindow; window < maxWindow; window *= 4) {
     const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
@@ -224,10 +228,22 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
   return walkAll()
 }
 
-/** Events whose first attempts may be purged. */
+/** Events whose first attempts may be purged: open attempts that follow them are looked up. */
 async function beforeAttempts(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
-  const oldest = sql`(select min(a.created_at) from ${db.t.attempts} a where a.workspace = ${keyOf(db, workspaceId)})`
-  return read(db, walked(db, workspaceId, query, having, [sql`e.created_at < ${oldest}`]), query)
+  const { t } = db
+  const workspace = keyOf(db, workspaceId)
+  // Open attempts are kept, however old.
+  const [oldest] = await db.ask(sql`
+    select a.created_at as time from ${t.attempts} a
+    where a.workspace = ${workspace} and (select true from ${t.outcomes} o where o.attempt_id = a.id)
+    order by a.created_at limit 1`)
+  const before = sql`e.created_at < ${numberOrNull(oldest?.['time'] ?? null) ?? Number.MAX_SAFE_INTEGER}::bigint`
+  const near = await db.ask(sql`select 1 from ${t.events} e where e.workspace = ${workspace} and ${before} limit 1`)
+  if (near.length === 0) return []
+  const ids = having.status === 'OPEN' ? await fewEvents(db, byHand(db, workspaceId, having, raw('not o.apart'))) : null
+  return ids === null
+    ? read(db, walked(db, workspaceId, query, having, [before]), query)
+    : ofIds(db, workspaceId, query, ids)
 }
 
 /** The nearest of all, each once. */

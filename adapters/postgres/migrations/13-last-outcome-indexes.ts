@@ -29,6 +29,7 @@ export const lastOutcomeIndexes: Migration = {
     { name: 'attempts_later', on: 'attempts (workspace, scheduled_at, id) where scheduled_at > created_at + 60000' },
     { name: 'open_attempts_first', on: 'open_attempts (workspace, id) where apart is null' },
     { name: 'open_attempts_apart', on: 'open_attempts (workspace, id) where apart' },
+    { name: 'open_attempts_following', on: 'open_attempts (workspace, id) where not apart' },
     {
       name: 'outcomes_unsuccessful',
       on: `outcomes (workspace, status, attempt_id) where status <> 'SUCCESSFUL'`,
