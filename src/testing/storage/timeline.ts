@@ -1,6 +1,7 @@
 import type { Storage } from '../../contracts/storage.ts'
 import type { NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
 import type { AttemptSought, EventHead, TimelineQuery } from '../../contracts/storage/events.ts'
+import type { StoredEvent } from '../../schema/event.ts'
 import { isSought } from '../../core/attempt-sought.ts'
 import { timePrefix } from '../../core/id.ts'
 import { equal, there } from '../assert.ts'
@@ -8,10 +9,10 @@ import { type Contract, promise } from '../contract.ts'
 import { attempt, event, filled, ids, settlement, start } from './rows.ts'
 
 const plain = { enqueue: false }
+const minute = 60_000
 
 export const timelineCases: Contract<Storage> = [
   promise('a timeline of events is walked both ways, whatever their ids tell, with their attempts', async (storage) => {
-    const minute = 60_000
     const ours = Array.from({ length: 40 }, (_, n) =>
       event(`${timePrefix(start + (n >> 1) * minute)}${String(n).padStart(16, '0')}`, {
         created_at: start + (n >> 1) * minute,
@@ -108,9 +109,8 @@ export const timelineCases: Contract<Storage> = [
   }),
 ]
 
-/** Asks for events by attempts in all ways: successes, follow-ups, retries by hand, tests. */
-async function narrowedTimeline(storage: Storage, ours: boolean): Promise<void> {
-  const minute = 60_000
+/** Stores events with successes, follow-ups, retries by hand and tests. */
+async function storeForNarrowing(storage: Storage, ours: boolean): Promise<readonly StoredEvent[]> {
   const hour = 60 * minute
   const timesAt = (n: number, later = 0) => {
     const time = start + (n >> 1) * minute + later
@@ -161,6 +161,12 @@ async function narrowedTimeline(storage: Storage, ours: boolean): Promise<void> 
     settlement('w', attempt(idAt(1, 'c', hour), 'e1', { endpoint_id: 'ep', attempt_number: 2 })),
   ]
   equal((await storage.attempts.settle(ends, plain)).filter(({ settled }) => settled).length, 4, 'settled')
+  return events
+}
+
+/** Asks for events by attempts in all ways. */
+async function narrowedTimeline(storage: Storage, ours: boolean): Promise<void> {
+  const events = await storeForNarrowing(storage, ours)
   const stored = await storage.attempts.ofEvents('w', ids(events))
   const soughts: readonly AttemptSought[] = [
     { endpoint_id: 'rare' },
