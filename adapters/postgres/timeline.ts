@@ -11,8 +11,7 @@ import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 const walkedFirst = raw('500')
 /** Attempts that were made by hand whose events are looked up. */
 const maxLookedUp = 1_000
-/** Attempts among which a page is looked for, at first and at last. */
-const firstWindow = 100
+/** Attempts among which a page is looked for, at last. */
 const maxWindow = 10_000
 
 type Heads = Promise<readonly EventHead[]>
@@ -211,11 +210,14 @@ function madeWithEvents(
 async function byIds(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
   const { descending, limit } = query
   const walkAll = () => read(db, walked(db, workspaceId, query, having), query)
-  const others = await fewEvents(db, byHand(db, workspaceId, having))
-  if (others === null || (await hasAstray(db, workspaceId))) return walkAll()
+  const [others, isAstray] = await Promise.all([
+    fewEvents(db, byHand(db, workspaceId, having)),
+    hasAstray(db, workspaceId),
+  ])
+  if (others === null || isAstray) return walkAll()
   const older = () => beforeAttempts(db, workspaceId, query, having)
   const first = descending ? [] : await older()
-  for (let window = firstWindow; window < maxWindow; window *= 4) {
+  for (let window = 2 * limit; window < maxWindow; window *= 4) {
     const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
     const ids = [...others, ...rows.map((row) => row['event_id'] as string)]
     const found = await ofIds(db, workspaceId, query, ids)
