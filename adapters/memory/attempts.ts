@@ -79,9 +79,6 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         })
       }),
 
-    // Here walking is quick.
-    eventsOf: async () => null,
-
     overdue: ({ before, after, limit }) =>
       access.read((state) => {
         const jobs: Job[] = []

@@ -1,5 +1,13 @@
-import type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
+import type {
+  AttemptSought,
+  EventHead,
+  EventQuery,
+  Events,
+  IngestAnswer,
+  IngestEntry,
+} from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
+import { isSought } from '../../src/core/attempt-sought.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { pageOf } from './page.ts'
 import { removeJob } from './queue.ts'
@@ -35,7 +43,7 @@ export function memoryEvents(access: Access, keep: number): Events {
         return kept !== undefined && kept.room === roomOf(state, workspaceId) ? { ...kept.event } : null
       }),
 
-    timeline: (workspaceId, { ids, event_type, created_at, from, descending: isDescending, limit }) =>
+    timeline: (workspaceId, { ids, having, event_type, created_at, from, descending: isDescending, limit }) =>
       access.read((state) => {
         const room = roomOf(state, workspaceId)
         if (room === undefined) return []
@@ -49,6 +57,7 @@ export function memoryEvents(access: Access, keep: number): Events {
           if (heads.length >= limit) break
           const { event_type: type, unique_id, created_at: time } = state.events.get(id)!.event
           if (wanted?.has(id) === false || (event_type !== undefined && type !== event_type)) continue
+          if (having !== undefined && !hasAttempt(state, id, having)) continue
           if (inRange(time, created_at)) heads.push({ id, event_type: type, unique_id, created_at: time })
         }
         return heads
@@ -135,4 +144,10 @@ function isListed(event: StoredEvent, query: EventQuery): boolean {
     inRange(event.created_at, query.created_at) &&
     inRange(event.ingested_at, query.ingested_at)
   )
+}
+
+/** Whether an event has an attempt that is sought. */
+function hasAttempt(state: State, eventId: string, sought: AttemptSought): boolean {
+  const own = [...ascending(state.events.get(eventId)!.attempts, null)].map(([, id]) => state.attempts.get(id)!.attempt)
+  return own.some((attempt) => isSought(attempt, own, sought))
 }

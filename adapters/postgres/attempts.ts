@@ -1,8 +1,9 @@
 import type { Adding, AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
-import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
+import { type IdBounds, idBounds, idOfDue, slackMs } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { json, number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
+import { hasAstray, idsWithin } from './astray.ts'
 import type { Database } from './database.ts'
 import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
@@ -26,17 +27,15 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
    * Bounds of ids that follow from the times asked for, unless the workspace has an attempt whose id says nothing of
    * the attempt's time.
    */
-  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<IdBounds> {
+  async function idsOf(workspaceId: string, query: AttemptQuery): Promise<TimedIds> {
     const { created_at, scheduled_at, scheduled_at_by_hand } = query
     const bounds = idBounds({
       ...(created_at !== undefined && { created_at }),
       ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
     })
-    if (bounds.from === null && bounds.to === null) return none
-    const astray = await run(sql`
-      select 1 from ${t.attempts} a
-      where a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and a.astray limit 1`)
-    return astray.length > 0 ? none : bounds
+    const due = scheduled_at === undefined || scheduled_at_by_hand !== undefined ? null : idOfDue(scheduled_at)
+    if (bounds.from === null && bounds.to === null && due === null) return none
+    return (await hasAstray(db, workspaceId)) ? none : { ...bounds, due }
   }
 
   return {
@@ -126,8 +125,10 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         db,
         {
           columns: sql`${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type`,
-          from: sql`${t.attempts} a
-            ${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id
+          from: (
+            upwards,
+          ) => sql`${byTime.due === null ? t.attempts : dueOf(db, workspace, query, byTime.due, upwards)} a
+            ${finished || byTime.due === null ? sql`${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id` : outcomeOf(t)}
             ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
           where: all([
             sql`a.workspace = ${workspace}`,
@@ -167,31 +168,6 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
           and a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
           and ${all(equals(raw('a.endpoint_id'), endpointId))}`)
       return rows.map(attemptOf)
-    },
-
-    async eventsOf(workspaceId, { endpoint_id, status, response_status, max }) {
-      const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
-      const ofEndpoint = sql`a.endpoint_id = ${endpoint_id ?? ''}::text`
-      const isOpen = status === 'OPEN'
-      const ofStatus = sql`select a.event_id from ${
-        isOpen
-          ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id`
-          : sql`${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id`
-      } where o.workspace = ${workspace} and ${isOpen ? raw('true') : sql`o.status = ${status ?? ''}::text`}
-        ${response_status === undefined ? nothing : sql`and o.response_status = ${response_status}::int`}`
-      const sides = [
-        ...(endpoint_id === undefined
-          ? []
-          : [sql`select a.event_id from ${t.attempts} a where a.workspace = ${workspace} and ${ofEndpoint}`]),
-        ...(status === undefined ? [] : [ofStatus]),
-        // An endpoint that does well may have many attempts, others may have many failed attempts, and no attempt is both.
-        ...(endpoint_id === undefined || status === undefined ? [] : [sql`${ofStatus} and ${ofEndpoint}`]),
-      ]
-      for (const side of sides) {
-        const rows = await ask(sql`${side} limit ${max + 1}::int`)
-        if (rows.length <= max) return rows.map((row) => row['event_id'] as string)
-      }
-      return null
     },
 
     async overdue({ before, after, limit }) {
@@ -286,13 +262,30 @@ function eventType(t: Tables): Sql {
   return sql`(select e.event_type from ${t.events} e where e.id = a.event_id)`
 }
 
-const none: IdBounds = { from: null, to: null }
+interface TimedIds extends IdBounds {
+  /** Attempts below this id were made long before they fell due. */
+  readonly due: string | null
+}
 
-function idsWithin(columns: readonly Sql[], { from, to }: IdBounds): readonly Sql[] {
-  return columns.flatMap((column) => [
-    ...(from === null ? [] : [sql`${column} >= ${from}::text`]),
-    ...(to === null ? [] : [sql`${column} < ${to}::text`]),
-  ])
+const none: TimedIds = { from: null, to: null, due: null }
+
+/** The outcome of an attempt, looked up: as a join of parts in order PostgreSQL would read all outcomes up to them. */
+function outcomeOf(t: Tables): Sql {
+  return sql`left join lateral (select * from ${t.outcomes} where attempt_id = a.id limit 1) o on true`
+}
+
+/**
+ * Attempts that fall due in a range: those made about then, and those made long before, each by an index. Each part is in the
+ * order of ids, so that a page reads no more of the parts than it answers.
+ */
+function dueOf({ t }: Database, workspace: Sql, { scheduled_at }: AttemptQuery, id: string, upwards: boolean): Sql {
+  const part = (condition: Sql) => sql`(
+    select * from ${t.attempts}
+    where ${all([sql`workspace = ${workspace}`, condition, ...within(raw('scheduled_at'), scheduled_at)])}
+    order by id ${raw(upwards ? 'asc' : 'desc')}
+  )`
+  const isLater = sql`id < ${id}::text and scheduled_at > created_at + ${raw(String(slackMs))}`
+  return sql`(${part(sql`id >= ${id}::text`)} union all ${part(isLater)})`
 }
 
 /** The statement that adds attempts to events that exist. */

@@ -25,12 +25,16 @@ interface Asked {
 const everyRows = 1000
 /** A table of fewer pages is as well read whole. */
 const minPages = 24
+/** Of fewer rows any plan is quick. */
+const minRows = 200
 
 /**
  * Does at once, in milliseconds, what autovacuum would do at its next run, which comes once a minute:
  *
  * - It tells PostgreSQL the sizes of tables that have grown. PostgreSQL uses the plan of a prepared statement until
  *   then: a plan made while a table was small reads the whole table, however large it has become.
+ * - It does the same where PostgreSQL believes that a table has few rows, because the table was analyzed while few rows
+ *   were left: then any index seems as good as another. An empty table is not analyzed here.
  * - It frees the room of hints that were worked in, since each claim reads the whole table of hints.
  *
  * Call the function that it answers with the number of rows that passed through the queue. It fails silently: without it everything
@@ -45,10 +49,16 @@ export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
       select c.relname as name from pg_class c join pg_namespace n on n.oid = c.relnamespace
       where n.nspname = ${schema}::text and c.relname = any(${['hints', ...Object.keys(growing)]}::text[])
         and pg_has_role(c.relowner, 'usage')
-        and pg_relation_size(c.oid) / current_setting('block_size')::int
-          > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${minPages}::int)`)
+        and (
+          pg_relation_size(c.oid) / current_setting('block_size')::int
+            > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${minPages}::int)
+          or c.relname <> 'hints' and c.relpages > 0
+            and pg_stat_get_live_tuples(c.oid) > greatest(10 * c.reltuples, ${minRows}::int)
+        )`)
     const names = outgrown.map(({ name }) => name as keyof typeof growing | 'hints') // it was asked for by these
-    const grown = names.filter((name) => name !== 'hints').map((name) => sql`${t[name]} (${raw(growing[name])})`)
+    const tables = names.filter((name) => name !== 'hints')
+    const filled = await Promise.all(tables.map((name) => ask(sql`select 1 from ${t[name]} limit 1`)))
+    const grown = tables.flatMap((name, i) => (filled[i]!.length > 0 ? [sql`${t[name]} (${raw(growing[name])})`] : []))
     if (grown.length > 0) {
       await ask(sql`analyze (skip_locked) ${grown.reduce((before, each) => sql`${before}, ${each}`)}`)
     }

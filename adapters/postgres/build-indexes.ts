@@ -2,13 +2,40 @@ import { PosthornError } from '../../src/errors.ts'
 import { raw, sql } from '../sql/sql.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { type Index, indexText, type Migration } from './migrations/migration.ts'
+import { type Fill, type Index, indexText, type Migration } from './migrations/migration.ts'
 
 const pauseMs = 1_000
 /** A transaction that is in the way for so long is not waited for any longer: it is a dump, or was left open. */
 const patienceWithOneMs = 10_000
 /** An index of a large table takes as long as it takes. */
 const workMs = 24 * 3_600_000
+
+/** Rows that are filled at once. */
+const maxFilled = 1_000
+
+/** Fills rows of a step while others read and write. A fill that was broken off begins anew, and finds less to do. */
+export async function fillRows(db: Database, { fill }: Migration): Promise<void> {
+  for (let last = fill === undefined ? null : ''; last !== null;) last = await fillSome(db, fill!, last)
+}
+
+/** Answers the key of the last row that was looked at; null at the end. */
+async function fillSome(db: Database, { table, key, where, set }: Fill, after: string): Promise<string | null> {
+  const schema = `"${db.schema}"`
+  const [row] = await db.ask(
+    sql`
+    with part as materialized (
+      select ${raw(key)} as key from ${raw(`${schema}.${table}`)} r
+      where ${raw(key)} > ${after}::text and ${raw(where)} order by ${raw(key)} limit ${maxFilled}::int
+    ),
+    filled as (
+      update ${raw(`${schema}.${table}`)} r set ${raw(set.replaceAll('$schema', schema))}
+      and r.${raw(key)} = any(array(select key from part))
+    )
+    select max(key) as last from part`,
+    { timeoutMs: workMs },
+  )
+  return (row?.['last'] as string | null | undefined) ?? null
+}
 
 /**
  * Builds the indexes of a step while others read and write. Processes that migrate at once build an index once: the others

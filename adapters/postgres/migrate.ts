@@ -1,5 +1,5 @@
 import { PosthornError } from '../../src/errors.ts'
-import { buildIndexes } from './build-indexes.ts'
+import { buildIndexes, fillRows } from './build-indexes.ts'
 import { clientOf } from './client-of.ts'
 import type { PostgresHandle } from './clients.ts'
 import { database, type Database } from './database.ts'
@@ -62,7 +62,10 @@ export async function migrate(
     // Nobody uses a schema that does not exist yet.
     const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
-      if (latest > 0) await buildIndexes(db, steps[0]!) // the step that is due
+      if (latest > 0) {
+        await fillRows(db, steps[0]!) // the step that is due
+        await buildIndexes(db, steps[0]!)
+      }
       await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs })
     } catch (error) {
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''

@@ -1,4 +1,4 @@
-import { indexText, type Migration } from './migrations/migration.ts'
+import { fillText, indexText, type Migration } from './migrations/migration.ts'
 import { schemaVersion } from './verify.ts'
 
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
@@ -23,12 +23,13 @@ export function migrationText({
   const quoted = `"${schema}"`
   const patience = `interval '${Math.max(1, Math.floor(lockTimeoutMs))} milliseconds'`
   const texts = steps.map(
-    ({ version, expands = false, indexes = [], sql: statements }) => `
+    ({ version, expands = false, fill, indexes = [], sql: statements }) => `
 if current_version < ${version} then
 give_up_at := clock_timestamp() + ${patience};
 loop
 begin
 set local lock_timeout = '500ms';
+${fill === undefined ? '' : fillText(fill, quoted)}
 ${indexes.map((index) => indexText(index, quoted)).join('\n')}
 ${statements.trim().replaceAll('$schema', quoted)}
 insert into ${quoted}.${expands ? 'expansions' : 'migrations'} (version) values (${version});

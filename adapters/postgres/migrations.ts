@@ -9,6 +9,8 @@ import { statistics } from './migrations/8-statistics.ts'
 import { deliveries } from './migrations/9-deliveries.ts'
 import { deliveryIndexes } from './migrations/10-delivery-indexes.ts'
 import { keyedRequests } from './migrations/11-keyed-requests.ts'
+import { lastOutcomes } from './migrations/12-last-outcomes.ts'
+import { lastOutcomeIndexes } from './migrations/13-last-outcome-indexes.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. A released migration is never edited: a change comes as another migration. */
@@ -24,4 +26,6 @@ export const migrations: readonly Migration[] = [
   deliveries,
   deliveryIndexes,
   keyedRequests,
+  lastOutcomes,
+  lastOutcomeIndexes,
 ]

@@ -17,13 +17,13 @@ export function newAttempts<Attempt extends NewAttempt>(attempts: readonly Attem
 /**
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
  * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
- * tells which are the first of their event and endpoint. `low`: the ids of those whose jobs are of low priority.
+ * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose jobs are of low priority.
  */
 export function openAttempts(
   db: Database,
   attempts: Sql,
   enqueue: boolean,
-  { byHand = false, low = [] }: { byHand?: boolean; low?: readonly string[] } = {},
+  { byHand = false, follow = false, low = [] }: { byHand?: boolean; follow?: boolean; low?: readonly string[] } = {},
 ): Sql {
   const { t } = db
   const rank =
@@ -48,8 +48,8 @@ export function openAttempts(
       on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
     ),
     opened as (
-      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at)
-      select id, workspace, endpoint_id, scheduled_at from made
+      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at, apart)
+      select id, workspace, endpoint_id, scheduled_at, ${raw(byHand ? 'true' : follow ? 'false' : 'null')} from made
       on conflict do nothing
     )${enqueue ? queued : nothing}`
 }

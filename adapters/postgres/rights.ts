@@ -25,7 +25,7 @@ const rights: Readonly<Record<keyof Tables, readonly Right[]>> = {
   unique_ids: withoutUpdate,
   attempts: withoutUpdate,
   open_attempts: all,
-  outcomes: withoutUpdate,
+  outcomes: all,
   tallies: all,
   jobs: all,
   groups: all,

@@ -74,7 +74,7 @@ async function settleTogether(
         from jsonb_to_recordset(${json(newAttempts(nexts))}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
         join closed c on c.id = n."of"`,
       enqueue,
-      { low: lowOf(nexts) },
+      { follow: true, low: lowOf(nexts) },
     )}`
   const completion = sql`,
     locked as (${lockedHolds(db, claims)}),
@@ -87,7 +87,7 @@ async function settleTogether(
           exhausted boolean, attempted_at bigint, settled_at bigint, error_code text, error_message text,
           request_method text, request_url text, request_headers text, request_body text, request_from_event boolean,
           response_status int, response_latency float8, response_headers text, response_body text,
-          disable_url text, counted text)
+          disable_url text, counted text, event_id text collate "C", attempt_number int)
     ),
     held as (
       select o.id from ${t.open_attempts} o
@@ -110,7 +110,7 @@ async function settleTogether(
       order by c.id
     )${nexts.length > 0 ? followUps : nothing}${claims.length > 0 ? completion : nothing}${
       given.some(({ disable }) => disable !== null) ? disabling(db) : nothing
-    }${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
+    }${given.some(isLater) ? superseding(db) : nothing}${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
     select closed.id, ${given.some(({ disable }) => disable !== null) ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
     from closed`)
 
@@ -179,6 +179,29 @@ function disabling({ t }: Database): Sql {
     )`
 }
 
+/** Whether an attempt to the same endpoint may have ended before. */
+function isLater({ attempt: { attempt_number, trigger_mode } }: Settlement): boolean {
+  return attempt_number > 1 || trigger_mode === 'MANUAL'
+}
+
+/**
+ * Outcomes that are the last of their delivery no longer. That a delivery is retried stands until the follow-up ends. A row
+ * that others hold is superseded or removed by them.
+ */
+function superseding({ t }: Database): Sql {
+  return sql`,
+    superseded as (
+      update ${t.outcomes} set stands = null where attempt_id = any(array(
+        select o.attempt_id
+        from closed c join given g on g.id = c.id
+        join ${t.attempts} a on a.event_id = g.event_id and a.endpoint_id = g.endpoint_id and a.id < g.id
+        join ${t.outcomes} o on o.attempt_id = a.id
+        where o.stands is not null and (o.stands <> 'RETRYING' or a.attempt_number < g.attempt_number)
+        for update of o skip locked
+      ))
+    )`
+}
+
 /** A row with the notes of all that was closed, for the fold to count. */
 function noting({ t }: Database, given: readonly Settlement[]): Sql {
   const disabled = given.some(({ disable }) => disable !== null)
@@ -218,5 +241,6 @@ function outcomeOf(settlement: Settlement, n: number) {
     response_body: storable(response?.body),
     disable_url: disable?.url,
     counted: counted === null ? null : storable(noteText(settlement, counted)),
+    ...(isLater(settlement) && { event_id: attempt.event_id, attempt_number: attempt.attempt_number }),
   }
 }

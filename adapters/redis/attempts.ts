@@ -162,18 +162,6 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: ids. Answers the ids of their events. */
-const eventsOfAttempts = script(
-  `${attemptFunctions}
-local reply = {}
-for _, id in ipairs(ARGV) do
-  local event = redis.call('HGET', tag .. ':attempt:' .. id, 'event')
-  if event then reply[#reply + 1] = idOfEvent(nameIn(event)) end
-end
-return reply`,
-  { again: true },
-)
-
 export function redisAttempts(connection: Connection, tag: string, announce: () => void): Attempts {
   const lists = new AttemptLists(connection, tag)
   return {
@@ -235,23 +223,6 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
         found.push(...rowsOf(reply, 4).map(parseAttempt))
       }
       return found
-    },
-
-    async eventsOf(workspaceId, { endpoint_id, status, max }) {
-      const room = await workspaceNumber(connection, tag, workspaceId)
-      const all = `room:${room}:attempts`
-      const indexes = [
-        ...(endpoint_id === undefined ? [] : [`${all}:endpoint:${endpoint_id}`]),
-        ...(status === undefined ? [] : [`${all}:status:${status}`]),
-      ]
-      for (const index of indexes) {
-        if (Number(await connection.send('ZCARD', [`${tag}:${index}`], true)) > max) continue
-        const ids = (await connection.send('ZRANGE', [`${tag}:${index}`, '0', '-1'], true)) as readonly string[] // as documented
-        const events: string[] = []
-        for (const part of chunks(ids)) events.push(...(await run(connection, eventsOfAttempts, tag, part)))
-        return events
-      }
-      return null
     },
 
     async overdue({ before, after, limit }) {

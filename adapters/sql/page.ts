@@ -9,8 +9,8 @@ interface Asked {
 
 export interface Listing {
   readonly columns: Sql
-  /** Tables and joins. */
-  readonly from: Sql
+  /** Tables and joins; by the direction of ids, where the rows come of a part that is to be in their order. */
+  readonly from: Sql | ((upwards: boolean) => Sql)
   readonly where: Sql
   /** The column of the id, by which the page is ordered. */
   readonly id: Sql
@@ -44,9 +44,10 @@ export async function pageOf<Shown>(
   const direction = raw(upwards ? 'asc' : 'desc')
   const offset = page === null ? 0 : (page - 1) * limit
 
+  const source = (upwards: boolean) => (typeof from === 'function' ? from(upwards) : from)
   const rows = sql`
     select ${columns}${size === undefined ? nothing : sql`, ${size} as row_size`}
-    from ${from} where ${where}${beyond}
+    from ${source(upwards)} where ${where}${beyond}
     order by ${id} ${direction} limit ${limit}::bigint offset ${offset}::bigint`
   const cut =
     size === undefined || maxBytes === undefined
@@ -57,12 +58,12 @@ export async function pageOf<Shown>(
   // The nearest neighbour, for which the planner reads the index. For any neighbour (`exists`) it would begin to read
   // the table.
   const neighbour = (beyond: Sql, direction: 'asc' | 'desc') => sql`
-    (select 1 from ${from} where ${where} and ${beyond} order by ${id} ${raw(direction)} limit 1) is not null`
+    (select 1 from ${source(direction === 'asc')} where ${where} and ${beyond} order by ${id} ${raw(direction)} limit 1) is not null`
   const found = await ask(sql`
     with page as materialized (${cut})
     select page.*, around.*
     from (
-      select ${page === null ? raw('null::bigint') : sql`(select count(*) from ${from} where ${where})`} as total_rows,
+      select ${page === null ? raw('null::bigint') : sql`(select count(*) from ${source(upwards)} where ${where})`} as total_rows,
         ${neighbour(past(raw('(select min(id) from page)'), false), 'desc')} as rows_below,
         ${neighbour(past(raw('(select max(id) from page)'), true), 'asc')} as rows_above
     ) around

@@ -3,7 +3,7 @@ import type { TimeRange } from '../contracts/storage/list.ts'
 import { timeOfId, timePrefix } from './id.ts'
 
 /** How far the time in an attempt's id may be from the attempt's `created_at`. */
-const slackMs = 60_000
+export const slackMs = 60_000
 
 /** Ids between which all attempts of a time range stand: `from` is not above, `to` is above each of them. */
 export interface IdBounds {
@@ -42,6 +42,12 @@ export function idBounds(query: { readonly created_at?: TimeRange; readonly sche
     from: lowest.length === 0 ? null : timePrefix(Math.max(...lowest) - slackMs),
     to: tops.length === 0 ? null : timePrefix(Math.min(...tops) + 2 * slackMs + 1),
   }
+}
+
+/** An id below all ids of attempts that fell due in a range within `slackMs` after they were made; null for a range that has no begin. */
+export function idOfDue({ eq, gt, gte }: TimeRange): string | null {
+  const lowest = [eq, gt, gte].filter((bound) => bound !== undefined)
+  return lowest.length === 0 ? null : timePrefix(Math.max(...lowest) - 2 * slackMs)
 }
 
 /** How long after an event's `created_at` the event's id is made, at most. */

@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
-import type { TimelineQuery } from '../contracts/storage/events.ts'
+import type { AttemptSought, TimelineQuery } from '../contracts/storage/events.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
-import type { StoredAttempt, StoredStatus } from '../contracts/storage/attempts.ts'
+import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import { shownAttempt } from '../core/attempt.ts'
 import { deliveriesOf } from '../core/delivery.ts'
 import { notFound } from '../errors.ts'
@@ -15,8 +15,6 @@ import type { DeliveryUseCases } from './use-cases.ts'
 const defaultLimit = 20
 /** Events that one step reads at most. */
 const maxEvents = 500
-/** Where no more attempts than this meet a filter, their events are looked up. Else events are walked by time. */
-const fewAttempts = 1000
 const separator = '.'
 
 /** The place of a delivery in the list: by the event's time, then the event's id, then the endpoint's id. */
@@ -35,15 +33,12 @@ interface Asked {
   readonly created_at?: TimeRange
 }
 
-/**
- * Which status an attempt has in every delivery of a status. A status is missing here where most deliveries have such
- * attempts.
- */
-const attemptsOf: Readonly<Partial<Record<DeliveryStatus, StoredStatus>>> = {
-  PENDING: 'OPEN',
-  RETRYING: 'OPEN',
-  FAILED: 'FAILED',
-  CANCELED: 'CANCELED',
+/** An attempt that each delivery of a status has. A status is missing here where most deliveries have such an attempt. */
+const attemptOf: Readonly<Partial<Record<DeliveryStatus, AttemptSought>>> = {
+  PENDING: { status: 'OPEN', retried: false },
+  RETRYING: { status: 'OPEN', retried: true },
+  FAILED: { status: 'FAILED', exhausted: true },
+  CANCELED: { status: 'CANCELED' },
 }
 
 /** Deliveries are a view of attempts: storage has no deliveries. */
@@ -91,9 +86,10 @@ async function walk(
   { position, descending, limit }: { position: Position | null; descending: boolean; limit: number },
 ): Promise<Delivery[]> {
   const { events, attempts } = ctx.storage
-  const ids = await eventsOf(ctx, workspaceId, asked)
+  const having = attemptSought(asked)
   const query: Omit<TimelineQuery, 'from' | 'limit'> = {
-    ...(ids !== null && { ids }),
+    ...(asked.event_id !== undefined && { ids: [asked.event_id] }),
+    ...(having !== null && { having }),
     ...(asked.event_type !== undefined && { event_type: asked.event_type }),
     ...(asked.created_at !== undefined && { created_at: asked.created_at }),
     descending,
@@ -125,22 +121,17 @@ function isBeyond({ endpoint_id }: Delivery, position: Position, descending: boo
   return descending ? endpoint_id < position.endpoint_id : endpoint_id > position.endpoint_id
 }
 
-/** The events among which to look, where the filters leave few of them; else null. */
-async function eventsOf(
-  ctx: Context,
-  workspaceId: string,
-  { event_id, endpoint_id, status, response_status = 200 }: Asked,
-): Promise<readonly string[] | null> {
-  if (event_id !== undefined) return [event_id]
-  const isRefusal = response_status < 200 || response_status > 299
-  const stored = isRefusal ? 'FAILED' : status === undefined ? undefined : attemptsOf[status]
-  if (endpoint_id === undefined && stored === undefined) return null
-  return await ctx.storage.attempts.eventsOf(workspaceId, {
+/** An attempt that each delivery has that is asked for, as far as that is worth looking for; else null. */
+function attemptSought({ event_id, endpoint_id, status, response_status }: Asked): AttemptSought | null {
+  if (event_id !== undefined) return null
+  const isRefusal = response_status !== undefined && (response_status < 200 || response_status > 299)
+  const ofStatus = status === undefined ? {} : attemptOf[status]
+  const refused: AttemptSought = { status: 'FAILED', response_status: response_status! }
+  const sought: AttemptSought = {
     ...(endpoint_id !== undefined && { endpoint_id }),
-    ...(stored !== undefined && { status: stored }),
-    ...(isRefusal && { response_status }),
-    max: fewAttempts,
-  })
+    ...(isRefusal ? { ...(status === 'FAILED' && ofStatus), ...refused } : ofStatus),
+  }
+  return Object.keys(sought).length === 0 ? null : sought
 }
 
 function byEvent(attempts: readonly StoredAttempt[]): ReadonlyMap<string, readonly StoredAttempt[]> {

@@ -39,7 +39,6 @@ const attempts = {
   undelivered: true,
   missing: true,
   ofEvents: true,
-  eventsOf: true,
   tallies: true,
 } satisfies Calls<Attempts>
 const statistics = { fold: true, sums: true, groups: true, streak: true, tidy: true } satisfies Calls<Statistics>

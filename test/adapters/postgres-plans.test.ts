@@ -5,7 +5,7 @@ import type { Row } from '../../adapters/sql/values.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/sql/sql.ts'
-import { attempt, entry, event, filled as rowsFilled, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
@@ -37,29 +37,6 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
       expect(maxRows, text).toBeLessThan(3000)
     }
   })
-})
-
-test.skipIf(url === null)('few events of an endpoint in a status are found beside many of either', async () => {
-  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
-  const schemas = schemasOf(pool)
-  try {
-    const { subject: storage } = await schemas.open({ listen: false })
-    const well = Array.from({ length: 3 }, (_, n) => attempt(`well${n}`, `e${n}`, { endpoint_id: 'well' }))
-    const ill = Array.from({ length: 3 }, (_, n) => attempt(`ill${n}`, `e${n}`, { endpoint_id: 'ill' }))
-    const events = [0, 1, 2].map((n) => event(`e${n}`))
-    await rowsFilled(storage, events, [...well, ...ill])
-    const failed = ill.map((each) => settlement('w', each, { status: 'FAILED' }))
-    await storage.attempts.settle([...failed, settlement('w', well[0]!)], { enqueue: false })
-    const eventsOf = (endpoint_id: string, status: 'FAILED' | 'OPEN' | 'SUCCESSFUL', max: number) =>
-      storage.attempts.eventsOf('w', { endpoint_id, status, max })
-    expect(await eventsOf('well', 'FAILED', 2)).toEqual([])
-    expect(await eventsOf('ill', 'OPEN', 1)).toEqual([])
-    expect((await eventsOf('well', 'OPEN', 2))?.toSorted()).toEqual(['e1', 'e2'])
-    expect(await eventsOf('ill', 'FAILED', 2)).toBe(null)
-  } finally {
-    await schemas.drop()
-    await pool.end()
-  }
 })
 
 const left = Array.from({ length: 1000 }, (_, i) => `g${i}`)
@@ -292,3 +269,75 @@ test.skipIf(url === null)(
     }
   },
 )
+
+/** What PostgreSQL believes of tables, after events went through a process. */
+async function believed(
+  fill: (pool: Pool, schema: string) => Promise<void>,
+  enqueue: boolean,
+  isDone: (rows: Known) => boolean,
+) {
+  const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+  const schemas = schemasOf(pool)
+  try {
+    const { schema } = await schemas.open({ listen: false })
+    const storage = postgres(pool, { schema })
+    const revision = await made(storage, 'w')
+    // Autovacuum, which may come first, stays away.
+    for (const name of ['jobs', 'open_attempts', 'events']) {
+      await pool.query(`alter table ${schema}.${name} set (autovacuum_enabled = off)`)
+    }
+    await fill(pool, schema)
+    let n = 0
+    const known = async (): Promise<Known> => {
+      const ids = Array.from({ length: 500 }, () => `e${n++}`)
+      await storage.events.ingest(
+        ids.map((id) => entry('w', revision, event(id), [attempt(`a${id}`, id)])),
+        { enqueue },
+      )
+      const { rows } = await pool.query<{ name: string; rows: number }>(
+        `select relname as name, reltuples::float8 as rows from pg_class
+         where relnamespace = '${schema}'::regnamespace and relname in ('jobs', 'open_attempts', 'events')`,
+      )
+      return Object.fromEntries(rows.map((row) => [row.name, row.rows]))
+    }
+    let last: Known = {}
+    await expect.poll(async () => isDone((last = await known())), { timeout: 20_000, interval: 300 }).toBe(true)
+    return last
+  } finally {
+    await schemas.drop()
+    await pool.end()
+  }
+}
+
+type Known = Readonly<Record<string, number>>
+
+/** Leaves jobs and open attempts with pages and without rows. */
+async function emptied(pool: Pool, schema: string): Promise<void> {
+  await pool.query(`insert into ${schema}.jobs select 'j' || i, 'g', 1 from generate_series(1, 100000) i`)
+  await pool.query(`insert into ${schema}.open_attempts select 'o' || i, 1, 'g', 1 from generate_series(1, 100000) i`)
+  await pool.query(`delete from ${schema}.jobs`)
+  await pool.query(`delete from ${schema}.open_attempts`)
+}
+
+test.skipIf(url === null)(
+  'a table that was analyzed while it was empty is analyzed again when it has rows',
+  { timeout: 30_000 },
+  async () => {
+    const analyzed = async (pool: Pool, schema: string) => {
+      await emptied(pool, schema)
+      await pool.query(`analyze ${schema}.jobs, ${schema}.open_attempts`)
+    }
+    const { jobs, open_attempts } = await believed(
+      analyzed,
+      true,
+      (rows) => rows['jobs']! > 0 && rows['open_attempts']! > 0,
+    )
+    expect(jobs).toBeGreaterThan(200)
+    expect(open_attempts).toBeGreaterThan(200)
+  },
+)
+
+test.skipIf(url === null)('an empty table is not analyzed, however large it was', { timeout: 30_000 }, async () => {
+  const { jobs } = await believed(emptied, false, (rows) => rows['events']! > 0)
+  expect(jobs, 'never analyzed').toBe(-1)
+})

@@ -2,10 +2,22 @@ export interface Migration {
   readonly version: number
   /** Processes of the version before go on beside it, and may start. Default false. */
   readonly expands?: boolean
+  /** Columns of rows that exist: filled before the statements of the step, some rows at a time. */
+  readonly fill?: Fill
   /** Indexes of tables that may be large: built before the statements of the step, while others write. */
   readonly indexes?: readonly Index[]
   /** Statements, each ending with a semicolon, for the schema in whose place `$schema` stands. */
   readonly sql: string
+}
+
+/** Rows of a table, named `r`, that are changed. */
+export interface Fill {
+  readonly table: string
+  /** The column by which rows are walked. */
+  readonly key: string
+  readonly where: string
+  /** What stands behind `set`, up to a further condition. */
+  readonly set: string
 }
 
 export interface Index {
@@ -13,6 +25,11 @@ export interface Index {
   readonly unique?: boolean
   /** Table, columns and condition. */
   readonly on: string
+}
+
+/** The statement that fills all rows at once. */
+export function fillText({ table, where, set }: Fill, schema: string): string {
+  return `update ${schema}.${table} r set ${set.replaceAll('$schema', schema)} and ${where};`
 }
 
 /** The statement that makes an index. `concurrently`: others write meanwhile; outside of a transaction only. */

@@ -157,21 +157,6 @@ export interface Attempts {
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
   ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
-  /**
-   * The events of the attempts to an endpoint, of the attempts in a status, or of the attempts that meet both
-   * conditions. Answers them where at most `max` attempts meet the first condition, the second, or both; else null. An
-   * event may come twice, and an event that meets a single condition may come too. `response_status`: attempts with a
-   * status that were answered so are enough; an engine may ignore it.
-   */
-  eventsOf(
-    workspaceId: string,
-    query: {
-      readonly endpoint_id?: string
-      readonly status?: StoredStatus
-      readonly response_status?: number
-      readonly max: number
-    },
-  ): Promise<readonly string[] | null>
   /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
   overdue(options: {
     before: number

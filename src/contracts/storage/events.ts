@@ -1,5 +1,5 @@
 import type { StoredEvent } from '../../schema/event.ts'
-import type { Enqueueing, PlannedAttempt } from './attempts.ts'
+import type { Enqueueing, PlannedAttempt, StoredStatus } from './attempts.ts'
 import type { ListQuery, Page, TimeRange } from './list.ts'
 
 export interface EventQuery extends Omit<ListQuery, 'name' | 'metadata'> {
@@ -45,9 +45,23 @@ export type IngestAnswer =
 /** An event without its data. */
 export type EventHead = Pick<StoredEvent, 'id' | 'event_type' | 'unique_id' | 'created_at'>
 
+/** What an attempt has to be, that is no TEST one. */
+export interface AttemptSought {
+  readonly endpoint_id?: string
+  /** An ended attempt is the last of its event and endpoint that ended. */
+  readonly status?: StoredStatus
+  /** With FAILED: no automatic try followed. */
+  readonly exhausted?: true
+  /** With OPEN: whether a try failed before. */
+  readonly retried?: boolean
+  readonly response_status?: number
+}
+
 export interface TimelineQuery {
   /** Only these. */
   readonly ids?: readonly string[]
+  /** Only events with such an attempt. An engine may answer others too: what it narrows the events by is a matter of speed. */
+  readonly having?: AttemptSought
   readonly event_type?: string
   readonly created_at?: TimeRange
   /** Only what is beyond this place; `inclusive`: or at it. */

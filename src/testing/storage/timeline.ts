@@ -1,15 +1,18 @@
 import type { Storage } from '../../contracts/storage.ts'
-import type { TimelineQuery } from '../../contracts/storage/events.ts'
+import type { NewAttempt, Settlement } from '../../contracts/storage/attempts.ts'
+import type { AttemptSought, EventHead, TimelineQuery } from '../../contracts/storage/events.ts'
+import type { StoredEvent } from '../../schema/event.ts'
+import { isSought } from '../../core/attempt-sought.ts'
 import { timePrefix } from '../../core/id.ts'
-import { equal, ok, there } from '../assert.ts'
+import { equal, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { attempt, event, filled, ids, start } from './rows.ts'
+import { attempt, event, filled, ids, settlement, start } from './rows.ts'
 
 const plain = { enqueue: false }
+const minute = 60_000
 
 export const timelineCases: Contract<Storage> = [
   promise('a timeline of events is walked both ways, whatever their ids tell, with their attempts', async (storage) => {
-    const minute = 60_000
     const ours = Array.from({ length: 40 }, (_, n) =>
       event(`${timePrefix(start + (n >> 1) * minute)}${String(n).padStart(16, '0')}`, {
         created_at: start + (n >> 1) * minute,
@@ -57,10 +60,14 @@ export const timelineCases: Contract<Storage> = [
     equal(await tries(), ['t', 'u'], 'attempts')
     equal(await tries('other'), ['u'], 'of an endpoint')
     equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
-    const few = await storage.attempts.eventsOf('w', { endpoint_id: 'other', max: 1 })
-    ok(few === null || ids(few.map((id) => ({ id }))).join() === 'own0', 'the few events of an endpoint')
-    equal(await storage.attempts.eventsOf('w', { status: 'OPEN', max: 1 }), null, 'more than the most')
   }),
+
+  ...[false, true].map((ours) =>
+    promise(
+      `a timeline narrowed by attempts leaves out no event that has such an attempt, ${ours ? 'with ids that tell the time' : 'whatever the ids'}`,
+      (storage: Storage) => narrowedTimeline(storage, ours),
+    ),
+  ),
 
   promise('events that an endpoint never got are found in steps, and added to it once', async (storage) => {
     const events = ['a', 'b', 'c', 'd'].map((id, n) => event(id, { created_at: start + n }))
@@ -101,3 +108,105 @@ export const timelineCases: Contract<Storage> = [
     )
   }),
 ]
+
+/** Stores events with successes, follow-ups, retries by hand and tests. */
+async function storeForNarrowing(storage: Storage, ours: boolean): Promise<readonly StoredEvent[]> {
+  const hour = 60 * minute
+  const timesAt = (n: number, later = 0) => {
+    const time = start + (n >> 1) * minute + later
+    return { created_at: time, scheduled_at: time }
+  }
+  const idAt = (n: number, which: string, later = 0) =>
+    ours
+      ? `${timePrefix(timesAt(n, later).created_at)}${String(n).padStart(15, '0')}${which.toUpperCase()}`
+      : `${which}${n}`
+  const tries = (n: number): readonly NewAttempt[] => [
+    attempt(idAt(n, 'a'), `e${n}`, { ...timesAt(n), endpoint_id: n % 3 === 0 ? 'rare' : 'ep' }),
+    attempt(idAt(n, 'b'), `e${n}`, {
+      ...timesAt(n),
+      endpoint_id: 'second',
+      trigger_mode: n % 5 === 0 ? 'TEST' : 'INITIAL',
+    }),
+  ]
+  const events = Array.from({ length: 24 }, (_, n) => event(`e${n}`, { created_at: timesAt(n).created_at }))
+  await filled(
+    storage,
+    events,
+    events.flatMap((_, n) => tries(n)),
+  )
+  const outcomes = events.flatMap((_, n): Settlement[] => {
+    const [first, second] = tries(n) as [NewAttempt, NewAttempt]
+    const next = attempt(idAt(n, 'c', hour), `e${n}`, {
+      ...timesAt(n, hour),
+      endpoint_id: first.endpoint_id,
+      attempt_number: 2,
+    })
+    const response = { status: n % 2 === 0 ? 500 : 404, latency: 3, headers: null, body: null }
+    if (n % 4 === 0) return [settlement('w', first, { status: 'FAILED', response, exhausted: true })]
+    if (n % 4 === 1) return [settlement('w', first, { status: 'FAILED', response, next })]
+    if (n % 4 === 2) return [settlement('w', first), settlement('w', second, { status: 'CANCELED' })]
+    return []
+  })
+  await storage.attempts.settle(outcomes, plain)
+  const byHand = (n: number, endpoint_id: string) =>
+    attempt(idAt(n, 'd', 2 * hour), `e${n}`, { ...timesAt(n, 2 * hour), endpoint_id, trigger_mode: 'MANUAL' })
+  const again = [byHand(0, 'rare'), byHand(4, 'ep'), byHand(8, 'ep'), byHand(2, 'late'), byHand(12, 'late')]
+  await storage.attempts.add('w', again, plain)
+  const response = { status: 503, latency: 3, headers: null, body: null }
+  const [, second, third, late] = again as [NewAttempt, NewAttempt, NewAttempt, NewAttempt]
+  const ends = [
+    settlement('w', second),
+    settlement('w', third, { status: 'FAILED', response, exhausted: true }),
+    settlement('w', late, { status: 'CANCELED' }),
+    settlement('w', attempt(idAt(1, 'c', hour), 'e1', { endpoint_id: 'ep', attempt_number: 2 })),
+  ]
+  equal((await storage.attempts.settle(ends, plain)).filter(({ settled }) => settled).length, 4, 'settled')
+  return events
+}
+
+/** Asks for events by attempts in all ways. */
+async function narrowedTimeline(storage: Storage, ours: boolean): Promise<void> {
+  const events = await storeForNarrowing(storage, ours)
+  const stored = await storage.attempts.ofEvents('w', ids(events))
+  const soughts: readonly AttemptSought[] = [
+    { endpoint_id: 'rare' },
+    { status: 'OPEN' },
+    { status: 'OPEN', retried: true },
+    { status: 'OPEN', retried: false, endpoint_id: 'rare' },
+    { status: 'FAILED', exhausted: true },
+    { status: 'FAILED', response_status: 500 },
+    { status: 'FAILED', response_status: 404, endpoint_id: 'rare' },
+    { status: 'CANCELED' },
+    { status: 'CANCELED', endpoint_id: 'second' },
+    { endpoint_id: 'nobody' },
+    { endpoint_id: 'late' },
+    { status: 'FAILED', response_status: 503 },
+    { status: 'CANCELED', endpoint_id: 'late' },
+    { status: 'OPEN', endpoint_id: 'second' },
+  ]
+  const ranges = [{}, { created_at: { gte: start + minute, lt: start + 9 * minute } }]
+  for (const having of soughts) {
+    for (const range of ranges) {
+      const all = await storage.events.timeline('w', { ...range, from: null, descending: false, limit: 100 })
+      const expected = all.filter(({ id }) => {
+        const own = stored.filter(({ event_id }) => event_id === id)
+        return own.some((each) => isSought(each, own, having))
+      })
+      for (const descending of [true, false]) {
+        const found: EventHead[] = []
+        for (let from: TimelineQuery['from'] = null; ;) {
+          const page = await storage.events.timeline('w', { ...range, having, from, descending, limit: 3 })
+          found.push(...page)
+          const last = page.at(-1)
+          if (last === undefined || page.length < 3) break
+          from = { created_at: last.created_at, id: last.id, inclusive: false }
+        }
+        const told = `${JSON.stringify({ having, ...range })} ${descending}`
+        const answered = new Set(ids(found))
+        const inOrder = all.filter(({ id }) => answered.has(id))
+        equal(ids(found), ids(descending ? inOrder.toReversed() : inOrder), `${told}: in order, each once`)
+        equal(ids(expected.filter(({ id }) => !answered.has(id))), [], `${told}: none is left out`)
+      }
+    }
+  }
+}
