@@ -68,7 +68,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/posthorn.ts': ['src', 'adapters/memory'],
   'src/exports.ts': ['src'],
   'src/index.ts': ['src'],
-  'adapters/memory': [...rules, 'src/clock.ts'],
+  'adapters/memory': [...rules, 'src/clock.ts', 'src/runtime/slices.ts'],
   'adapters/sql': rules,
   'adapters/postgres': [...rules, 'adapters/sql'],
   'adapters/redis': rules,

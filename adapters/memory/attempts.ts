@@ -14,7 +14,7 @@ import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import { planFor } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
 import { inRange } from '../../src/core/time-range.ts'
-import { pageOf } from './page.ts'
+import { pageOf, shownPage } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { evict } from './evict.ts'
 import { addAttempt, closeAttempt, isSucceeded, isTimed } from './rows.ts'
@@ -58,15 +58,17 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         return kept !== undefined && kept.of.room === roomOf(state, workspaceId) ? structuredClone(kept.attempt) : null
       }),
 
-    list: (workspaceId, query) =>
-      access.read((state) => {
+    async list(workspaceId, query) {
+      const page = await access.read((state) => {
         const room = roomOf(state, workspaceId)
         const listed = (id: string) => {
           const { attempt } = state.attempts.get(id)! // the lists hold only attempts that exist
           return isListed(attempt, query) ? attempt : null
         }
-        return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed, brief)
-      }),
+        return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed)
+      })
+      return await shownPage(page, brief)
+    },
 
     ofEvents: (workspaceId, eventIds, endpointId) =>
       access.read((state) => {

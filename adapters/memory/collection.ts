@@ -1,7 +1,7 @@
 import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
-import { isListed, pageOf } from './page.ts'
+import { isListed, pageOf, shownPage } from './page.ts'
 import { copyOf } from './copy.ts'
 import { type Access, type Kept, type Room, roomOf, type State } from './state.ts'
 import { sorted } from './sorted.ts'
@@ -30,15 +30,16 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
         return kept === undefined ? null : handedOut(kept)
       }),
 
-    list: (workspaceId, query) =>
-      access.read((state) => {
+    async list(workspaceId, query) {
+      const page = await access.read((state) => {
         const room: Room | undefined = roomOf(state, workspaceId)
-        const listed = (id: string) => {
+        return pageOf(room?.[kind] ?? sorted(), query, (id) => {
           const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
           return isListed(row, query) && isOwnedAs(row, query) ? row : null
-        }
-        return pageOf(room?.[kind] ?? sorted(), query, listed, copyOf)
-      }),
+        })
+      })
+      return await shownPage(page, copyOf)
+    },
 
     update: (workspaceId, row, from, bounds) =>
       access.write((state) => {

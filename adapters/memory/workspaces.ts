@@ -1,7 +1,7 @@
 import type { Violation, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import { forget } from './configuration.ts'
-import { isListed, pageOf } from './page.ts'
+import { isListed, pageOf, shownPage } from './page.ts'
 import { copyOf } from './copy.ts'
 import { type Access, raise, type Room, roomOf, type State } from './state.ts'
 import { add, first, remove, sorted } from './sorted.ts'
@@ -29,18 +29,15 @@ export function memoryWorkspaces(access: Access): Workspaces {
         return handedOut(roomOf(state, idOrName) ?? (named === undefined ? undefined : roomOf(state, named)))
       }),
 
-    list: (query) =>
-      access.read((state) =>
-        pageOf(
-          state.roomIds,
-          query,
-          (id) => {
-            const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
-            return isListed(row, query) ? row : null
-          },
-          copyOf,
-        ),
-      ),
+    async list(query) {
+      const page = await access.read((state) =>
+        pageOf(state.roomIds, query, (id) => {
+          const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
+          return isListed(row, query) ? row : null
+        }),
+      )
+      return await shownPage(page, copyOf)
+    },
 
     update: (row, from) =>
       access.write((state) => {

@@ -26,6 +26,8 @@ export interface Call {
 export interface Listener {
   /** Informational answers may come before the final answer. Names and values in turn, bytes read as latin1. */
   onHeaders(status: number, rawHeaders: readonly string[], statusText: string): void
+  /** A head came that is longer than `maxFramingBytes`: nobody looks at what is in it. */
+  onLongHead(): void
   onData(chunk: Buffer): void
   /**
    * What came so far was handed over, and more is awaited. `received`: bytes since the call went out, framing included;
@@ -68,6 +70,13 @@ export interface ConnectionOptions {
  * no line of them is longer. Servers of today send a few hundred bytes.
  */
 export const maxFramingBytes = 16_384
+
+/** Of a status line and headers as they are commonly written, line breaks included. */
+export function headLength(statusText: string, rawHeaders: readonly { readonly length: number }[]): number {
+  let length = 'HTTP/1.1 200 \r\n\r\n'.length + statusText.length
+  for (const text of rawHeaders) length += text.length + 2
+  return length
+}
 
 /** Receivers close idle connections after 5 s and more; a request that is sent at that moment is lost. */
 export const idleMs = 4000

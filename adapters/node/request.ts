@@ -3,7 +3,7 @@ import { isFramingHeader } from '../../src/schema/framing-headers.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
 import type { Target } from './target.ts'
-import { type Call, type Line, type Listener, type Connections, maxFramingBytes } from './connection.ts'
+import { type Call, type Line, type Listener, type Connections, headLength, maxFramingBytes } from './connection.ts'
 
 export interface OutgoingRequest {
   readonly method: string
@@ -136,6 +136,10 @@ class RequestUnderWay implements Listener {
     }
   }
 
+  onLongHead(): void {
+    this.#failFraming()
+  }
+
   onData(chunk: Buffer): void {
     if (this.#isOver) return
     this.#chunks.push(chunk)
@@ -237,13 +241,6 @@ function onTimeout(request: RequestUnderWay): void {
 
 function failed(cause: unknown, unreachable: boolean): RequestEnd {
   return { kind: 'error', message: failureMessage(cause), unreachable }
-}
-
-/** Of a status line and headers as they are commonly written, line breaks included. */
-function headLength(statusText: string, rawHeaders: readonly string[]): number {
-  let length = 'HTTP/1.1 200 \r\n\r\n'.length + statusText.length
-  for (const text of rawHeaders) length += text.length + 2
-  return length
 }
 
 /** Names and values in turn, without those that the connection writes. */

@@ -13,6 +13,7 @@ import {
   type Listener,
   type Connections,
   type ConnectionOptions,
+  headLength,
   idleMs,
   maxFramingBytes,
 } from './connection.ts'
@@ -115,6 +116,10 @@ export function undiciConnections(
     const handler = {
       onConnect() {},
       onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
+        if (headLength(statusText, headers) > maxFramingBytes) {
+          listener?.onLongHead()
+          return true
+        }
         listener?.onHeaders(
           status,
           headers.map((text) => text.toString('latin1')),

@@ -45,15 +45,33 @@ export function recordFields(
   for (const name of names) {
     const value = headers[name]! // a key of `headers`
     length += name.length + value.length
-    const isFit = plain.test(value) && plain.test(name) && name === name.toLowerCase()
-    if (!isFit || length > bounds.maxBytes || bounds.redact?.has(name)) {
-      return recordHeaders(
-        names.flatMap((each) => [each, headers[each]!]), // a key of `headers`
-        bounds,
-      )
+    if (length > bounds.maxBytes || !plain.test(value) || !plain.test(name) || bounds.redact?.has(name)) {
+      return recordUnfit(headers, names, bounds)
     }
+    if (name !== name.toLowerCase()) return recordUnfit(headers, names, bounds)
   }
   return headers
+}
+
+function recordUnfit(
+  headers: Readonly<Record<string, string>>,
+  names: readonly string[],
+  bounds: HeaderBounds,
+): Record<string, string> {
+  // Names in lower case are unlike each other, so that those beyond the bound need not be looked at.
+  if (names.every((name) => name === name.toLowerCase())) return cutAt(bounds.maxBytes, shown(headers, names, bounds))
+  return recordHeaders(
+    names.flatMap((name) => [name, headers[name]!]), // its own key
+    bounds,
+  )
+}
+
+function* shown(
+  headers: Readonly<Record<string, string>>,
+  names: readonly string[],
+  { redact }: HeaderBounds,
+): Generator<[string, string]> {
+  for (const name of names) yield [name, redact?.has(name) ? redacted : headers[name]!] // its own key
 }
 
 /**
@@ -90,9 +108,14 @@ function recordWithCare(
     if (redact?.has(name)) values.set(name, redacted)
     else values.set(name, before === undefined ? value : `${before}, ${value}`)
   }
+  return cutAt(maxBytes, values)
+}
+
+/** The first of the headers, as many as have room. */
+function cutAt(maxBytes: number, headers: Iterable<[string, string]>): Record<string, string> {
   const recorded: [string, string][] = []
   let left = maxBytes
-  for (const [name, value] of values) {
+  for (const [name, value] of headers) {
     left -= bytesOf(name)
     // A redacted value is shown whole or not at all.
     if (left < (value === redacted ? redacted.length : 0)) break

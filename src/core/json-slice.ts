@@ -7,7 +7,7 @@ const maxDepth = 500
  * @throws PosthornError `validation` with what is wrong.
  */
 export function parseJson(text: string): unknown {
-  if (depthOf(text) > maxDepth) throw new PosthornError('validation', `JSON is nested deeper than ${maxDepth} levels`)
+  if (isTooDeep(text)) throw new PosthornError('validation', `JSON is nested deeper than ${maxDepth} levels`)
   try {
     return JSON.parse(text) as unknown
   } catch (cause) {
@@ -98,14 +98,14 @@ function valueEnd(text: string, from: number): number {
   return text.length
 }
 
-function depthOf(text: string): number {
+function isTooDeep(text: string): boolean {
   let depth = 0
-  let deepest = 0
   for (let at = 0; at < text.length; at++) {
     const unit = text.charCodeAt(at)
     if (unit === 0x22) at = stringEnd(text, at) - 1
-    else if (unit === 0x7b || unit === 0x5b) deepest = Math.max(deepest, ++depth)
-    else if (unit === 0x7d || unit === 0x5d) depth--
+    else if (unit === 0x7b || unit === 0x5b) {
+      if (++depth > maxDepth) return true
+    } else if (unit === 0x7d || unit === 0x5d) depth--
   }
-  return deepest
+  return false
 }

@@ -1,6 +1,7 @@
-import { recordBytes } from '../core/capture.ts'
+import { recordBytes, recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
 import type { ErrorBody } from '../errors.ts'
+import { refusalText } from './respond.ts'
 
 const maxBytes = 4096
 const maxLength = 500
@@ -10,16 +11,22 @@ const maxLength = 500
  * beginning of the text. Null where it says nothing. Only the first part of the body is read.
  */
 export async function reasonOf(answer: Response): Promise<string | null> {
-  let text: string
+  const own = refusalText(answer)
+  const text = own === undefined ? await beginningOf(answer) : recordText(own, maxBytes)
+  if (text === null) return null
+  return oneLine(ofError(text) ?? text).slice(0, maxLength) || null
+}
+
+/** Null for a body that was read already, or that fails. */
+async function beginningOf(answer: Response): Promise<string | null> {
   try {
     const reader = answer.clone().body?.getReader()
     const part = await reader?.read()
     void reader?.cancel().catch(() => {})
-    text = recordBytes(part?.value ?? new Uint8Array(), maxBytes)
+    return recordBytes(part?.value ?? new Uint8Array(), maxBytes)
   } catch {
-    return null // a body that was read already, or that fails
+    return null
   }
-  return oneLine(ofError(text) ?? text).slice(0, maxLength) || null
 }
 
 function ofError(text: string): string | null {

@@ -55,10 +55,45 @@ async function pageOf(
   page: PageOf<object>,
   rowJson: (row: unknown) => string,
 ): Promise<Response> {
-  const texts: string[] = []
-  await inSlices(clock, page.data, (row) => texts.push(rowJson(row)))
-  const data = `[${texts.join(',')}]`
-  if ('total' in page) return json(200, `{"total":${page.total},"data":${data}}`)
-  const { next, prev } = pageLinks(url.pathname, url.searchParams, page)
-  return json(200, `{"data":${data},"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
+  const text = new LongText()
+  text.add('total' in page ? `{"total":${page.total},"data":[` : '{"data":[')
+  let separator = ''
+  await inSlices(clock, page.data, (row) => {
+    text.add(separator + rowJson(row))
+    separator = ','
+  })
+  if ('total' in page) text.add(']}')
+  else {
+    const { next, prev } = pageLinks(url.pathname, url.searchParams, page)
+    text.add(`],"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
+  }
+  return json(200, text.body())
+}
+
+const encoder = new TextEncoder()
+const partLength = 65_536
+
+/** A text that is put together bit by bit, and that is encoded meanwhile when it is long. */
+class LongText {
+  readonly #parts: Uint8Array[] = []
+  #last = ''
+
+  add(text: string): void {
+    this.#last += text
+    if (this.#last.length < partLength) return
+    this.#parts.push(encoder.encode(this.#last))
+    this.#last = ''
+  }
+
+  body(): string | Uint8Array<ArrayBuffer> {
+    if (this.#parts.length === 0) return this.#last
+    const parts = [...this.#parts, encoder.encode(this.#last)]
+    const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
+    let at = 0
+    for (const part of parts) {
+      bytes.set(part, at)
+      at += part.length
+    }
+    return bytes
+  }
 }

@@ -4,10 +4,25 @@ import { type ErrorBody, PosthornError, statusOfCode } from '../errors.ts'
 
 const contentType = 'application/json; charset=utf-8'
 
-/** A JSON response. A string is JSON already. */
+/** A JSON response. A string and bytes are JSON already. */
 export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
-  const text = typeof body === 'string' ? body : JSON.stringify(body)
-  return new Response(text, { status, headers: { 'content-type': contentType, ...headers } })
+  const text = typeof body === 'string' || body instanceof Uint8Array ? body : JSON.stringify(body)
+  const headed = { status, headers: { 'content-type': contentType, ...headers } }
+  const response = new Response(text as string | Uint8Array<ArrayBuffer>, headed) // no bytes are shared
+  return status >= 400 && typeof text === 'string' ? refusing(response, text) : response
+}
+
+const refusals = new WeakMap<Response, string>()
+
+/** Remembers the text of a refusal of ours: a copy of a response costs as much as the rest of a small request. */
+export function refusing(response: Response, text: string): Response {
+  refusals.set(response, text)
+  return response
+}
+
+/** The text of a refusal of ours. */
+export function refusalText(response: Response): string | undefined {
+  return refusals.get(response)
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Source } from '../schema/source.ts'
+import { refusing } from './respond.ts'
 
 /** The answer to a request that became an event. `eventId`: null where the id of the event is not known yet. */
 export function accepted(source: Source, eventIdNames: readonly string[], eventId: string | null): Response {
@@ -17,7 +18,8 @@ export function accepted(source: Source, eventIdNames: readonly string[], eventI
 
 export function tooLarge(): Response {
   const headers = { 'content-type': 'text/plain; charset=utf-8' }
-  return new Response('Request Entity Too Large', { status: 413, headers })
+  const text = 'Request Entity Too Large'
+  return refusing(new Response(text, { status: 413, headers }), text)
 }
 
 const inertHeaders = {

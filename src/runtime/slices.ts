@@ -7,7 +7,7 @@ const sliceMs = 5
 
 /** Does a piece of work for each entry, in slices of five milliseconds. */
 export async function inSlices<Entry>(
-  clock: EngineClock,
+  clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
   entries: readonly Entry[],
   work: (entry: Entry) => void,
 ): Promise<void> {

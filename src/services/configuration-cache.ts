@@ -36,16 +36,20 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   })
   const loads = singleFlight(load)
   const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
+  /** What was read of the rows of forgotten configurations: a write changes few of a workspace's thousands of rows. */
+  const former = new LRUCache<string, ReadyRows>({ max: maxWorkspaces })
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
     const found = await ctx.storage.configuration(workspaceId)
+    const before = former.peek(workspaceId)
+    former.delete(workspaceId)
     if (found === null) {
       held.delete(workspaceId)
       return null
     }
     const old = held.peek(workspaceId)
     if (old !== undefined && old.revision >= found.revision) return old
-    const rows = readyRows(ctx, found, old === undefined ? undefined : ready.get(old))
+    const rows = readyRows(ctx, found, old === undefined ? before : ready.get(old))
     const compiled = compile(ctx.plugins, found, rows)
     ready.set(compiled, rows)
     held.set(workspaceId, compiled)
@@ -73,8 +77,15 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
       return known !== null && known.revision >= revision ? known : await loads.ask(workspaceId)
     },
     forget(change) {
-      if (change === 'everything') held.clear()
-      else if (change !== 'routes') held.delete(change.workspaceId)
+      if (change === 'everything') {
+        former.clear()
+        held.clear()
+      } else if (change !== 'routes') {
+        const old = held.peek(change.workspaceId)
+        const rows = old && ready.get(old)
+        if (rows !== undefined) former.set(change.workspaceId, { ...rows, plugins: new Map() }) // they are closed now
+        held.delete(change.workspaceId)
+      }
     },
   }
 }

@@ -105,3 +105,20 @@ describe('recorded headers', () => {
     ])
   })
 })
+
+test('headers beyond the bound are not looked at, and those before it are as in a list of names and values', () => {
+  const read: string[] = []
+  const headers: Record<string, string> = {}
+  for (let i = 0; i < 50; i++) {
+    const get = () => {
+      read.push(`x-${i}`)
+      return `é${'v'.repeat(i)}`
+    }
+    Object.defineProperty(headers, `x-${i}`, { enumerable: true, get })
+  }
+  const bounds = { maxBytes: 60, redact: new Set(['x-2']) }
+  const recorded = recordFields(headers, bounds)
+  expect([...new Set(read)].at(-1)).toBe('x-8')
+  const list = Array.from({ length: 50 }, (_, i) => [`x-${i}`, `é${'v'.repeat(i)}`]).flat()
+  expect({ ...recorded }).toEqual({ ...recordHeaders(list, bounds) })
+})

@@ -31,14 +31,36 @@ interface Order {
   readonly isHostile: boolean
 }
 
+/** A call of the administrative API whose body is text: to write 300,000 entries takes as long as to read them. */
+interface ReadyCall {
+  readonly method: string
+  readonly path: string
+  readonly body?: string
+}
+
+/** What the thread posts: calls for the host to make, and at the end of an order what its visits came to. */
+type Posted = { readonly call: ReadyCall } | { readonly counts: Record<string, number> }
+
 /** The thread of clients and receivers: carries out one order after the other. */
 export async function liveElsewhere(seed: number): Promise<void> {
   const { port } = await openReceivers()
   const random = makeRandom(seed)
+  const post = (posted: Posted) => parentPort!.postMessage(posted)
   parentPort!.on('message', (order: Order) => {
-    void visits(order, random).then((counts) => parentPort!.postMessage(counts))
+    void Promise.all([visits(order, random), calls(order, random, (call) => post({ call }))]).then(([counts]) =>
+      post({ counts }),
+    )
   })
   parentPort!.postMessage(port)
+}
+
+async function calls(order: Order, random: Random, make: (call: ReadyCall) => void): Promise<void> {
+  const until = performance.now() + order.ms
+  while (performance.now() < until) {
+    const { method, path, body } = callOf(random, order.isHostile, order.phase)
+    make({ method, path, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    await sleep(callEveryMs)
+  }
 }
 
 async function visits({ port, phase, ms, isHostile }: Order, random: Random): Promise<Record<string, number>> {
@@ -108,19 +130,16 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
     }
   }
 
-  async function call(phase: string, until: number, isHostile: boolean, count: (what: string) => void): Promise<void> {
-    while (performance.now() < until) {
-      const { method, path, body } = callOf(random, isHostile, phase)
-      const request = new Request(`http://admin/workspaces/other-${phase}${path}`, {
-        method,
-        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      })
-      void posthorn.admin.fetch(request).then(async (answer) => {
-        await answer.arrayBuffer()
-        count(`${method} ${path.split(/[?/]/)[1]}: ${answer.status}`)
-      })
-      await sleep(callEveryMs)
-    }
+  async function call(phase: string, { method, path, body }: ReadyCall, count: (what: string) => void): Promise<void> {
+    const request = new Request(`http://admin/workspaces/other-${phase}${path}`, {
+      method,
+      ...(body === undefined ? {} : { body }),
+    })
+    const answer = await posthorn.admin.fetch(request)
+    // Part by part, as a server hands an answer on.
+    const reader = answer.body?.getReader()
+    while (reader !== undefined && !(await reader.read()).done) continue
+    count(`${method} ${path.split(/[?/]/)[1]}: ${answer.status}`)
   }
 
   const verdict = await compare({
@@ -134,11 +153,16 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
         await posthorn.config.sync(`other-${phase}`, rowsOf(random, isHostile, otherPort, phase))
       },
       async act(phase, ms, isHostile, count) {
-        const until = performance.now() + ms
+        const visited = new Promise<Record<string, number>>((resolve) => {
+          thread.on('message', (posted: Posted) => {
+            if ('call' in posted) return void call(phase, posted.call, count)
+            thread.removeAllListeners('message')
+            resolve(posted.counts)
+          })
+        })
         thread.postMessage({ port, phase, ms, isHostile } satisfies Order)
-        const told = once(thread, 'message') as Promise<[Record<string, number>]>
-        await Promise.all([publish(`other-${phase}`, until, count), call(phase, until, isHostile, count)])
-        const [counts] = await told
+        await publish(`other-${phase}`, performance.now() + ms, count)
+        const counts = await visited
         for (const [what, times] of Object.entries(counts)) for (let i = 0; i < times; i++) count(what)
       },
       async end(phase) {

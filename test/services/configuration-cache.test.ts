@@ -69,6 +69,12 @@ describe('the cache of configurations', () => {
     const { match } = (await cache.fresh('default'))!
     expect(reads).toEqual(['a', 'b', 'b'])
     expect([match('x.1'), match('y.1')].map(([one]) => one?.id)).toEqual(['a', 'b'])
+
+    await posthorn.endpoints.patch('default', 'a', { events: ['z.*'] })
+    cache.forget({ workspaceId: 'default' }) // as each write of this process does
+    const later = (await cache.get('default'))!
+    expect(reads).toEqual(['a', 'b', 'b', 'a'])
+    expect([later.match('z.1'), later.match('y.1')].map(([one]) => one?.id)).toEqual(['a', 'b'])
   })
 
   test('answers null for a workspace that is not there', async () => {

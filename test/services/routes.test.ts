@@ -4,6 +4,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { routeTable } from '../../src/services/routes.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 
 /** A table over a storage whose answers wait for `release`. */
 function slow() {
@@ -64,4 +65,31 @@ describe('the table of routes', () => {
     expect([await early, (await late)?.sourceId]).toEqual([undefined, '/a'])
     expect((await table.find('/a', 'POST'))?.sourceId).toBe('/a')
   })
+})
+
+test('a write to an endpoint or a plugin has no routes read again, a write to a source has', async () => {
+  const storage = memory()
+  const { routes } = storage
+  let loads = 0
+  storage.routes = async () => {
+    loads++
+    return await routes()
+  }
+  const posthorn = createTestPosthorn({ storage })
+  const send = async () => {
+    const request = new Request('http://gateway.test/in', { method: 'POST', body: '{"event_type":"a","data":{}}' })
+    expect((await posthorn.gateway.fetch(request)).status).toBe(200)
+  }
+  const source = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
+  await send()
+  expect(loads).toBe(1)
+  const { id } = await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+  await posthorn.endpoints.update('default', id, { name: 'renamed' })
+  await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: id })
+  await posthorn.endpoints.delete('default', id)
+  await send()
+  expect(loads).toBe(1)
+  await posthorn.sources.patch('default', source.id, { name: 'renamed' })
+  await send()
+  expect(loads).toBe(2)
 })
