@@ -7,9 +7,11 @@ import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptConditions, type Condition, eventType, isDueWithin } from './filters.ts'
+import { merged } from './merged.ts'
 import { type Listing, listing, listOf } from './page.ts'
 import { run, script } from './scripts.ts'
 import type { Details, Ended } from './settle.ts'
+import { timeSources } from './time-sources.ts'
 
 /** ARGV: workspace, event. Answers the name of the event in keys, where it is there and may have attempts. */
 const nameOf = script(
@@ -30,6 +32,28 @@ local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-id
 return { event and idOfEvent(nameIn(event)) or nil }`,
   { again: true },
 )
+
+/**
+ * ARGV: workspace, then names of indexes of its attempts, which begin with a colon. Answers room, whether lists are whole, how
+ * many attempts are astray, the first id and the last id or '', how many attempts each index has, then the classes of waits.
+ */
+const outlook = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+if not room then return {} end
+local index = tag .. ':room:' .. room .. ':attempts'
+local reply = {
+  room, redis.call('EXISTS', tag .. ':lists-whole') == 1 and 'whole' or '', tostring(redis.call('ZCARD', index .. ':astray')),
+  redis.call('ZRANGE', index, 0, 0)[1] or '', redis.call('ZRANGE', index, -1, -1)[1] or '',
+}
+for i = 2, #ARGV do reply[#reply + 1] = tostring(redis.call('ZCARD', index .. ARGV[i])) end
+for _, wait in ipairs(redis.call('SMEMBERS', index .. ':waits')) do reply[#reply + 1] = wait end
+return reply`,
+  { again: true },
+)
+
+/** An index with no more attempts is walked alone. */
+const fewAttempts = 1000
 
 const brief = ['status', 'planned', 'ended', eventType] as const
 
@@ -57,19 +81,44 @@ export class AttemptLists {
       within,
       kind: 'attempt',
       fields: brief,
-      parse(_id, fields) {
-        if (fields[1] === '') return null
-        const attempt = parseAttempt(fields)
-        const isAsked =
-          inRange(attempt.attempted_at, asked.attempted_at) &&
-          (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
-        return isAsked ? attempt : null
-      },
+      parse: parserOf(asked),
     })
+  }
+
+  /** Attempts of a range of time, from where they stand by their ids; null where only a walk finds all of them. */
+  async #ofTime(workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt> | null> {
+    const { endpoint_id, status, created_at, scheduled_at } = query
+    const isByTime = created_at !== undefined || scheduled_at !== undefined
+    const isElsewhere = query.event_id !== undefined || query.unique_id !== undefined
+    if (!isByTime || isElsewhere || query.page !== null || query.scheduled_at_by_hand !== undefined) return null
+    const names = [
+      ...(endpoint_id === undefined ? [] : [`:endpoint:${endpoint_id}`]),
+      ...(status === undefined ? [] : [`:status:${status}`]),
+    ]
+    const reply = await run(this.#connection, outlook, this.#tag, [workspaceId, ...names])
+    const [room, whole, astray, first, last] = reply
+    if (room === undefined) return listOf<StoredAttempt>(null)
+    const isOurs = first === '' || (timeOfId(first!) !== null && timeOfId(last!) !== null)
+    if (whole === '' || astray !== '0' || !isOurs) return null
+    const sizes = reply.slice(5, 5 + names.length).map(Number)
+    const least = Math.min(...sizes)
+    const name = names[sizes.indexOf(least)] ?? ''
+    const sources = timeSources(query, {
+      index: `room:${room}:attempts${name}`,
+      room,
+      waits: reply.slice(5 + names.length),
+      // Attempts that ended are in the classes too.
+      isFew: status === 'OPEN' || least <= fewAttempts,
+    })
+    const where = attemptConditions(query)
+    const asked = { sources, where, fields: brief, parse: parserOf(query) }
+    return merged(this.#connection, this.#tag, asked)
   }
 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   async narrowest(workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> {
+    const ofTime = await this.#ofTime(workspaceId, query)
+    if (ofTime !== null) return ofTime
     const connection = this.#connection
     const tag = this.#tag
     const room = await workspaceNumber(connection, tag, workspaceId)
@@ -124,6 +173,17 @@ export class AttemptLists {
       ...(created_at !== undefined && { created_at }),
       ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
     })
+  }
+}
+
+function parserOf(asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'>) {
+  return (_id: string, fields: readonly string[]): StoredAttempt | null => {
+    if (fields[1] === '') return null
+    const attempt = parseAttempt(fields)
+    const isAsked =
+      inRange(attempt.attempted_at, asked.attempted_at) &&
+      (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
+    return isAsked ? attempt : null
   }
 }
 

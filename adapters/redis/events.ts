@@ -9,6 +9,7 @@ import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { isSkewed } from './skewed.ts'
 import { redisTimeline } from './timeline.ts'
 import { removalFunctions } from './removal-script.ts'
 import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -40,6 +41,7 @@ local function undo(i, attempts)
       redis.pcall('ZREM', each, id)
     end
     redis.pcall('ZREM', key .. ':attempts', id)
+    pcall(unlist, room, name, id, endpoint, 'OPEN', attempt.created, attempt.due, true)
     redis.pcall('HDEL', queue .. 'jobs', id)
     -- A group that cannot be read cannot be filed anew.
     if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
@@ -88,7 +90,9 @@ local function judge(i, attempts)
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
   if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
-  for _, attempt in ipairs(attempts) do addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace) end
+  for _, attempt in ipairs(attempts) do
+    addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace, ARGV[i + 8])
+  end
   return 'stored'
 end
 local reply, i = {}, 2
@@ -242,7 +246,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
 export function attemptArgs(attempt: PlannedAttempt): readonly (string | number)[] {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  const marks = `${isAstray(attempt) ? 'astray ' : ''}${attempt.priority ?? ''}`
+  const marks = `${isAstray(attempt) ? 'astray ' : ''}${isSkewed(attempt) ? 'skewed ' : ''}${attempt.priority ?? ''}`
   return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 

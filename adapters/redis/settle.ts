@@ -63,8 +63,8 @@ local function close(i)
     error({ err = 'a time is not a number' })
   end
   local key = tag .. ':attempt:' .. id
-  local room, was, event, endpoint, due, created =
-    unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
+  local room, was, event, endpoint, due, created, later =
+    unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created', 'later'))
   local settled, disabled = ARGV[i + 19] == '' and nameOf(room) == workspace, false
   if settled and was ~= 'OPEN' then
     settled = settledBefore(key, was, status, ended, ARGV[i + 13])
@@ -80,7 +80,13 @@ local function close(i)
     if undelivered ~= '' then redis.call('ZADD', index .. ':undelivered', 0, id) end
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
-    noLongerOpen(nameIn(event))
+    local name = nameIn(event)
+    local open = noLongerOpen(name)
+    if later then unlistEvent(room, 'later-open', endpoint, pairOf(name, id)) end
+    if status ~= 'SUCCESSFUL' then
+      local others = open - (ARGV[i + 12] == 'next' and 1 or 0)
+      listFailure(room, name, endpoint, id, status, ended, undelivered ~= '', others)
+    end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
     if ARGV[i + 9] ~= '' then
       notes[#notes + 1] = '[' .. room .. ',' .. ARGV[i + 9] .. (disabled and ',1]' or ']')

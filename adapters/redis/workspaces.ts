@@ -31,6 +31,8 @@ if named then
 end
 if not room then
   room = tostring(redis.call('INCR', tag .. ':revision'))
+  -- A store that begins with this version.
+  if room == '1' then redis.call('SET', tag .. ':lists-whole', '1') end
   redis.call('HSET', tag .. ':room:' .. room, 'id', id)
   redis.call('ZADD', tag .. ':workspaces', 0, id)
 end
