@@ -35,17 +35,15 @@ return { event and idOfEvent(nameIn(event)) or nil }`,
 
 /**
  * ARGV: workspace, then names of indexes of its attempts, which begin with a colon. Answers room, whether lists are whole, how
- * many attempts are astray, the first id and the last id or '', how many attempts each index has, then the classes of waits.
+ * many attempts are astray, how many each index has, then the classes of waits.
  */
 const outlook = script(
   `${attemptFunctions}
 local room = roomOf(ARGV[1])
 if not room then return {} end
 local index = tag .. ':room:' .. room .. ':attempts'
-local reply = {
-  room, redis.call('EXISTS', tag .. ':lists-whole') == 1 and 'whole' or '', tostring(redis.call('ZCARD', index .. ':astray')),
-  redis.call('ZRANGE', index, 0, 0)[1] or '', redis.call('ZRANGE', index, -1, -1)[1] or '',
-}
+local whole = redis.call('EXISTS', tag .. ':lists-whole') == 1 and 'whole' or ''
+local reply = { room, whole, tostring(redis.call('ZCARD', index .. ':astray')) }
 for i = 2, #ARGV do reply[#reply + 1] = tostring(redis.call('ZCARD', index .. ARGV[i])) end
 for _, wait in ipairs(redis.call('SMEMBERS', index .. ':waits')) do reply[#reply + 1] = wait end
 return reply`,
@@ -96,22 +94,23 @@ export class AttemptLists {
       ...(status === undefined ? [] : [`:status:${status}`]),
     ]
     const reply = await run(this.#connection, outlook, this.#tag, [workspaceId, ...names])
-    const [room, whole, astray, first, last] = reply
+    const [room, whole, astray] = reply
     if (room === undefined) return listOf<StoredAttempt>(null)
-    const isOurs = first === '' || (timeOfId(first!) !== null && timeOfId(last!) !== null)
-    if (whole === '' || astray !== '0' || !isOurs) return null
-    const sizes = reply.slice(5, 5 + names.length).map(Number)
+    if (whole === '') return null
+    const isOurs = astray === '0'
+    const sizes = reply.slice(3, 3 + names.length).map(Number)
     const least = Math.min(...sizes)
     const name = names[sizes.indexOf(least)] ?? ''
     const sources = timeSources(query, {
       index: `room:${room}:attempts${name}`,
       room,
-      waits: reply.slice(5 + names.length),
+      waits: reply.slice(3 + names.length),
+      isOurs,
       // Attempts that ended are in the classes too.
       isFew: status === 'OPEN' || least <= fewAttempts,
     })
     const where = attemptConditions(query)
-    const asked = { sources, where, fields: brief, parse: parserOf(query) }
+    const asked = { sources, isOurs, where, fields: brief, parse: parserOf(query) }
     return merged(this.#connection, this.#tag, asked)
   }
 

@@ -19,8 +19,8 @@ local function addAttempt(room, event, attempt, touched, workspace, made)
   redis.call('ZADD', index .. ':status:OPEN', 0, id)
   if attempt.isAstray then redis.call('ZADD', index .. ':astray', 0, id) end
   if attempt.isSkewed then redis.call('ZADD', index .. ':skewed', 0, id) end
-  if attempt.isSkewed or attempt.created ~= made then
-    listLater(room, event, endpoint, id, made or madeAt(event), true)
+  if attempt.isSkewed or attempt.lists or attempt.created ~= made then
+    listLater(room, event, endpoint, id, made or madeAt(event), attempt.lists or 'pending')
   end
   listWait(room, id, attempt.created, due)
   indexAttempt(event, id)
@@ -42,17 +42,18 @@ end
 
 local function noLongerOpen(event)
   local key = tag .. ':event:' .. event
-  local open = redis.call('HINCRBY', key, 'open', -1)
-  if open == 0 then redis.call('ZADD', tag .. ':idle', redis.call('HGET', key, 'created'), event) end
-  return open
+  if redis.call('HINCRBY', key, 'open', -1) == 0 then
+    redis.call('ZADD', tag .. ':idle', redis.call('HGET', key, 'created'), event)
+  end
 end
 
--- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "skewed ", "low".
+-- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "skewed ", "again ", "low".
 local function attemptAt(i)
   local id, endpoint, due, created, planned, marks = unpack(ARGV, i, i + 5)
   local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due }
   if marks ~= '' then
     attempt.isAstray = string.find(marks, 'astray', 1, true)
+    attempt.lists = string.find(marks, 'again', 1, true) and 'both'
     attempt.isSkewed = string.find(marks, 'skewed', 1, true)
     if string.find(marks, 'low', 1, true) then
       attempt.rank = string.format('%.0f', math.min(tonumber(due), lowRank - 1) + lowRank)

@@ -36,12 +36,19 @@ local function madeAt(event)
   return redis.call('HGET', tag .. ':event:' .. event, 'created')
 end
 
--- An attempt whose id does not stand where its event stands in time, or that follows a try.
-local function listLater(room, event, endpoint, id, made, isOpen)
+-- The lists that an open attempt is in, by the text that says so.
+local openLists = { pending = { 'pending' }, retrying = { 'retrying' }, both = { 'pending', 'retrying' } }
+
+-- An attempt whose id does not stand where its event stands in time, or whose delivery failed before, or may have.
+local function listLater(room, event, endpoint, id, made, lists)
   local pair = pairOf(event, id)
-  redis.call('HSET', tag .. ':attempt:' .. id, 'later', '1')
+  redis.call('HSET', tag .. ':attempt:' .. id, 'later', lists)
   redis.call('ZADD', tag .. ':room:' .. room .. ':later:' .. endpoint, made, pair)
-  if isOpen then listEvent(room, 'later-open', endpoint, made, pair) end
+  for _, list in ipairs(openLists[lists]) do listEvent(room, list, endpoint, made, pair) end
+end
+
+local function unlistOpen(room, endpoint, pair, lists)
+  for _, list in ipairs(openLists[lists] or {}) do unlistEvent(room, list, endpoint, pair) end
 end
 
 local function listWait(room, id, created, due)
@@ -56,25 +63,23 @@ local function answerIn(ended)
   return string.match(ended or '', ',"response":{"status":(%d+),')
 end
 
--- Attempts of an event to an endpoint that are open although a try failed.
+-- Attempts of an event to an endpoint that are open although a later try failed.
 local function listOthersOpen(room, event, endpoint, made)
   for _, id in ipairs(redis.call('ZRANGE', tag .. ':event:' .. event .. ':attempts', 0, -1)) do
-    local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'status', 'later')
-    if other[1] == endpoint and other[2] == 'OPEN' and not other[3] then
-      listLater(room, event, endpoint, id, made, true)
-    end
+    local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'status')
+    if other[1] == endpoint and other[2] == 'OPEN' then listLater(room, event, endpoint, id, made, 'both') end
   end
 end
 
--- An attempt that ended without success. "others": how many attempts of the event are open still, but for the follow-up.
-local function listFailure(room, event, endpoint, id, status, ended, isUndelivered, others)
+-- An attempt that ended without success.
+local function listFailure(room, event, endpoint, id, status, ended, isUndelivered, later)
   local made, pair = madeAt(event), pairOf(event, id)
   if not made then return end
   if isUndelivered then listEvent(room, status == 'CANCELED' and 'canceled' or 'failed', endpoint, made, pair) end
   if status ~= 'FAILED' then return end
   local answer = answerIn(ended)
   if answer then listEvent(room, 'answered-' .. answer, endpoint, made, pair) end
-  if others > 0 then listOthersOpen(room, event, endpoint, made) end
+  if later == 'both' then listOthersOpen(room, event, endpoint, made) end
 end
 
 -- Takes an attempt that is removed out of all these lists.
@@ -88,7 +93,7 @@ local function unlist(room, event, id, endpoint, status, created, due, later, en
   end
   if later then
     redis.call('ZREM', tag .. ':room:' .. room .. ':later:' .. endpoint, pair)
-    unlistEvent(room, 'later-open', endpoint, pair)
+    unlistOpen(room, endpoint, pair, later)
   end
   if status == 'CANCELED' then unlistEvent(room, 'canceled', endpoint, pair) end
   if status ~= 'FAILED' then return end

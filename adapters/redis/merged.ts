@@ -1,6 +1,6 @@
 import { timePrefix } from '../../src/core/id.ts'
 import type { Connection } from './client.ts'
-import { eventFunctions } from './event-script.ts'
+import { attemptFunctions } from './attempt-script.ts'
 import type { Condition } from './filters.ts'
 import { type Listing, rowFunctions } from './page.ts'
 import { rowsOf, run, script } from './scripts.ts'
@@ -13,18 +13,19 @@ export interface Source {
 }
 
 /**
- * The ids of all sources in their order, each once. Ids are compared here, as our ids are in any locale.
+ * The ids of all sources in their order, each once. Lua compares texts by the server's locale, which orders our ids as Redis does.
  *
- * ARGV: "up" or "down", how many, the most ids to look at, how many sources, and zset, first and last bound of each, how many conditions, and field, test and bound of each, then the fields. Answers the id
+ * ARGV: "up" or "down", how many, the most ids to look at, "ours" where all ids of the sources are, how many sources, and zset, first and last bound of each, how many conditions, and field, test and bound of each, then the fields. Answers the id
  * to go on behind, '' at the end, then id and fields of each row that meets the conditions.
  */
 const read = script(
-  `${eventFunctions}${rowFunctions}
-local down, count, most = ARGV[1] == 'down', tonumber(ARGV[2]), tonumber(ARGV[3])
-local sources, first = {}, 5 + 3 * tonumber(ARGV[4])
-local function isBefore(a, b)
-  if down then return a > b end
-  return a < b
+  `${attemptFunctions}${rowFunctions}
+local down, count, most, ours = ARGV[1] == 'down', tonumber(ARGV[2]), tonumber(ARGV[3]), ARGV[4] == 'ours'
+local sources, first = {}, 6 + 3 * tonumber(ARGV[5])
+local function isNext(a, b)
+  if down then a, b = b, a end
+  if ours then return a < b end
+  return isBefore(a, b)
 end
 
 local function advance(source)
@@ -34,8 +35,8 @@ local function advance(source)
   source.at, source.isLast = 1, #source.ids < source.size
   source.size = math.min(2 * source.size, 250)
 end
-for i = 5, first - 1, 3 do
-  local size = i == 5 and count or math.min(count, 8)
+for i = 6, first - 1, 3 do
+  local size = i == 6 and count or math.min(count, 8)
   local source = { key = tag .. ':' .. ARGV[i], from = ARGV[i + 1], to = ARGV[i + 2], size = size, ids = {} }
   advance(source)
   if #source.ids > 0 then sources[#sources + 1] = source end
@@ -46,7 +47,7 @@ for i = conditionsAt(first), #ARGV do fields[#fields + 1] = ARGV[i] end
 local function take()
   local best
   for i, source in ipairs(sources) do
-    if not best or isBefore(source.ids[source.at], sources[best].ids[sources[best].at]) then best = i end
+    if not best or isNext(source.ids[source.at], sources[best].ids[sources[best].at]) then best = i end
   end
   if not best then return nil end
   local source = sources[best]
@@ -79,17 +80,20 @@ return reply`,
 
 const mostIds = 1000
 
-/** Attempts whose ids are ours, of several sources. The first source has the most of them. */
+/** Attempts of several sources. The first source has the most of them. */
 export function merged<Row>(
   connection: Connection,
   tag: string,
   {
     sources,
+    isOurs,
     where,
     fields,
     parse,
   }: {
     readonly sources: readonly Source[]
+    /** Whether all ids of the sources are ours. */
+    readonly isOurs: boolean
     readonly where: readonly Condition[]
     readonly fields: readonly string[]
     readonly parse: (id: string, fields: readonly string[]) => Row | null
@@ -98,9 +102,15 @@ export function merged<Row>(
   /** The sources with what is left of each beyond an id, as bounds of Redis. */
   const beyond = (id: string, upwards: boolean) =>
     sources.flatMap(({ index, from, to }) => {
-      const [low, high] = [timePrefix(from), timePrefix(to + 1)]
-      if (upwards) return id >= high ? [] : [[index, id > low ? `(${id}` : `[${low}`, `(${high}`]]
-      return id !== '' && id <= low ? [] : [[index, id !== '' && id < high ? `(${id}` : `(${high}`, `[${low}`]]
+      const low = from === -Infinity ? null : timePrefix(from)
+      const high = to === Infinity ? null : timePrefix(to + 1)
+      const isBelow = id !== '' && low !== null && id < low
+      const isAbove = id !== '' && high !== null && id >= high
+      const lowest = low === null ? '-' : `[${low}`
+      const highest = high === null ? '+' : `(${high}`
+      const at = id === '' || (upwards ? isBelow : isAbove) ? null : `(${id}`
+      if (upwards) return isAbove ? [] : [[index, at ?? lowest, highest]]
+      return isBelow ? [] : [[index, at ?? highest, lowest]]
     })
   return {
     size: async () => null,
@@ -108,7 +118,7 @@ export function merged<Row>(
       let after = from ?? ''
       for (let count = first; ; count = Math.min(2 * count, mostIds / 4)) {
         const left = beyond(after, upwards)
-        const way = [upwards ? 'up' : 'down', count, mostIds]
+        const way = [upwards ? 'up' : 'down', count, mostIds, isOurs ? 'ours' : '']
         const args = [...way, left.length, ...left.flat(), where.length, ...where.flat(), ...fields]
         const [last, ...rows] = await run(connection, read, tag, args)
         yield rowsOf(rows, fields.length + 1).flatMap(([id, ...values]) => parse(id!, values) ?? [])

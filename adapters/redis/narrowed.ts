@@ -66,10 +66,12 @@ function walksOf({ endpoint_id, status, exhausted, retried, response_status }: A
   if (status === 'FAILED' && exhausted) found.push(ofFailures('failed'))
   if (status === 'FAILED' && response_status !== undefined) found.push(ofFailures(`answered-${response_status}`))
   if (status === 'CANCELED') found.push(ofFailures('canceled'))
-  if (status === 'OPEN' && retried === true) found.push(ofFailures('later-open'))
-  if (status === 'OPEN' && retried !== true) {
-    const where: readonly Condition[] = endpoint_id === undefined ? [] : [['endpoint', 'is', endpoint_id]]
-    found.push(attempts('status:OPEN', where, `later-open${end}`))
+  if (status === 'OPEN' && retried === true) found.push(ofFailures('retrying'))
+  if (status === 'OPEN' && retried === false) {
+    // Follow-ups are many where an endpoint does not answer.
+    const where: readonly Condition[] = [['planned', 'has', '"trigger_mode":"INITIAL",']]
+    const ofEndpoint: readonly Condition[] = endpoint_id === undefined ? [] : [['endpoint', 'is', endpoint_id]]
+    found.push(attempts('status:OPEN', [...ofEndpoint, ...where], `pending${end}`))
   }
   if (endpoint_id !== undefined) {
     const where: readonly Condition[] = status === undefined ? [] : [['status', 'is', status]]

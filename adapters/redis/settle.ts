@@ -71,7 +71,9 @@ local function close(i)
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
   elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      addAttempt(room, nameIn(event), attemptAt(i + 13), enqueue and touched, workspace)
+      local next = attemptAt(i + 13)
+      next.lists = status == 'FAILED' and 'retrying' or 'both'
+      addAttempt(room, nameIn(event), next, enqueue and touched, workspace)
     end
     redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
     local index = tag .. ':room:' .. room .. ':attempts'
@@ -81,12 +83,9 @@ local function close(i)
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
     local name = nameIn(event)
-    local open = noLongerOpen(name)
-    if later then unlistEvent(room, 'later-open', endpoint, pairOf(name, id)) end
-    if status ~= 'SUCCESSFUL' then
-      local others = open - (ARGV[i + 12] == 'next' and 1 or 0)
-      listFailure(room, name, endpoint, id, status, ended, undelivered ~= '', others)
-    end
+    noLongerOpen(name)
+    if later then unlistOpen(room, endpoint, pairOf(name, id), later) end
+    if status ~= 'SUCCESSFUL' then listFailure(room, name, endpoint, id, status, ended, undelivered ~= '', later) end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
     if ARGV[i + 9] ~= '' then
       notes[#notes + 1] = '[' .. room .. ',' .. ARGV[i + 9] .. (disabled and ',1]' or ']')

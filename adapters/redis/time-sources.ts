@@ -18,7 +18,19 @@ interface Span {
  */
 export function timeSources(
   { created_at, scheduled_at }: Pick<AttemptQuery, 'created_at' | 'scheduled_at'>,
-  { index, room, waits, isFew }: { index: string; room: string; waits: readonly string[]; isFew: boolean },
+  {
+    index,
+    room,
+    waits,
+    isOurs,
+    isFew,
+  }: {
+    index: string
+    room: string
+    waits: readonly string[]
+    isOurs: boolean
+    isFew: boolean
+  },
 ): readonly Source[] {
   const created = spanOf(created_at)
   const due = spanOf(scheduled_at)
@@ -28,13 +40,15 @@ export function timeSources(
     to: Math.min(created.to, due.to - shortest) + (slack || eventSlackMs),
   })
   const classes = waits.map(waitsOf)
-  if (isFew) return [{ index, ...within(0, Math.max(shortWaitMs, ...classes.map(({ to }) => to)), skewMs) }]
+  const astray = isOurs ? [] : [{ index: `${all}:astray`, from: -Infinity, to: Infinity }]
+  if (isFew) return [{ index, ...within(0, Math.max(shortWaitMs, ...classes.map(({ to }) => to)), skewMs) }, ...astray]
   // An attempt that is skewed may be due at any time after.
   const skewed = { index: `${all}:skewed`, ...within(-skewMs, Infinity, skewMs) }
-  if (scheduled_at === undefined) return [{ index, ...within(0, Infinity, 0) }, skewed]
+  if (scheduled_at === undefined) return [{ index, ...within(0, Infinity, 0) }, skewed, ...astray]
   return [
     { index, ...within(0, shortWaitMs, 0) },
     skewed,
+    ...astray,
     ...classes.map(({ from, to }, i) => ({ index: `${all}:wait:${waits[i]}`, ...within(from, to, 0) })),
   ]
 }
