@@ -1,6 +1,5 @@
 import type { AttemptQuery, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage/attempts.ts'
 import { openAttempt } from '../../src/core/attempt.ts'
-import { timeOfId } from '../../src/core/id.ts'
 import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { attemptFunctions } from './attempt-script.ts'
@@ -159,14 +158,12 @@ export class AttemptLists {
   /** Between which ids the times asked for lie, unless there is an attempt whose id tells nothing of its time. */
   async #bounded(room: string | null, query: AttemptQuery): Promise<IdBounds> {
     const index = `${this.#tag}:room:${room}:attempts`
-    const [astray, [first], [last]] = (await Promise.all([
+    const [astray, whole] = await Promise.all([
       this.#connection.send('ZCARD', [`${index}:astray`], true),
-      this.#connection.send('ZRANGE', [index, '0', '0'], true),
-      this.#connection.send('ZRANGE', [index, '-1', '-1'], true),
-    ])) as [unknown, string[], string[]] // as documented
-    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
-    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
-    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
+      this.#connection.send('EXISTS', [`${this.#tag}:lists-whole`], true),
+    ])
+    // The version before noted none.
+    if (Number(astray) > 0 || whole !== 1) return { from: null, to: null }
     const { scheduled_at, scheduled_at_by_hand, created_at } = query
     return idBounds({
       ...(created_at !== undefined && { created_at }),

@@ -1,4 +1,4 @@
-import { isAstray } from '../../src/core/id-bounds.ts'
+import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
 import type { NewAttempt } from '../../src/contracts/storage/attempts.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
@@ -15,7 +15,10 @@ const gapMs = 600_000
 const attemptsPerStep = 250
 const stepsAtOnce = 20
 
-/** ARGV: now. Answers workspace and position, then id, created and due of attempts behind the position; or nothing, for now. */
+/**
+ * ARGV: now, how many. Answers workspace and position, then id, created, due, and id and created of the event, of attempts behind the
+ * position; or nothing, for now.
+ */
 const next = script(
   `${attemptFunctions}
 local now, whole, state = tonumber(ARGV[1]), tag .. ':lists-whole', tag .. ':lists-fill'
@@ -38,13 +41,15 @@ while true do
   local room = workspace ~= '' and roomOf(workspace)
   if room then
     local from = position == '' and '-' or '(' .. position
-    local ids = redis.call('ZRANGEBYLEX', tag .. ':room:' .. room .. ':attempts', from, '+', 'LIMIT', 0, ${attemptsPerStep})
+    local ids = redis.call('ZRANGEBYLEX', tag .. ':room:' .. room .. ':attempts', from, '+', 'LIMIT', 0, ARGV[2])
     if #ids > 0 then
       redis.call('HSET', state, 'workspace', workspace, 'position', position)
       local reply = { workspace, position }
       for _, id in ipairs(ids) do
-        local times = redis.call('HMGET', tag .. ':attempt:' .. id, 'created', 'due')
-        for _, value in ipairs({ id, times[1] or '', times[2] or '' }) do reply[#reply + 1] = value end
+        local created, due, event = unpack(redis.call('HMGET', tag .. ':attempt:' .. id, 'created', 'due', 'event'))
+        local name = event and nameIn(event) or ''
+        local values = { id, created or '', due or '', idOfEvent(name), madeAt(name) or '' }
+        for _, value in ipairs(values) do reply[#reply + 1] = value end
       end
       return reply
     end
@@ -64,7 +69,7 @@ return {}`,
   { again: true },
 )
 
-/** ARGV: workspace, position, then id and "astray", "skewed" or '' of attempts. Adds what lists miss of them. */
+/** ARGV: workspace, position, then id, "astray", "skewed" or '', and "event" where the event is astray or '', of attempts. Adds what lists miss of them. */
 const fill = script(
   `${attemptFunctions}
 local room, state, missing = roomOf(ARGV[1]), tag .. ':lists-fill', 0
@@ -72,13 +77,14 @@ local function add(key, score, member)
   missing = missing + redis.call('ZADD', key, score, member)
 end
 
-local function fillAttempt(id, mark)
+local function fillAttempt(id, mark, isEventAstray)
   local key, index = tag .. ':attempt:' .. id, tag .. ':room:' .. room .. ':attempts'
   local of, event, endpoint, due, created, status, planned, ended, later =
     unpack(redis.call('HMGET', key, 'room', 'event', 'endpoint', 'due', 'created', 'status', 'planned', 'ended', 'later'))
   event = of == room and nameIn(event)
   local made = event and madeAt(event)
   if not made then return end
+  if isEventAstray ~= '' then add(tag .. ':room:' .. room .. ':events:astray', made, idOfEvent(event)) end
   local pair = pairOf(event, id)
   local wait = waitOf(created, due)
   if mark ~= '' then add(index .. ':skewed', 0, id) end
@@ -104,23 +110,32 @@ local function fillAttempt(id, mark)
 end
 
 if not room then return {} end
-for i = 3, #ARGV, 2 do fillAttempt(ARGV[i], ARGV[i + 1]) end
+for i = 3, #ARGV, 3 do fillAttempt(ARGV[i], ARGV[i + 1], ARGV[i + 2]) end
 local at = redis.call('HMGET', state, 'workspace', 'position')
-if at[1] == ARGV[1] and at[2] == ARGV[2] then redis.call('HSET', state, 'position', ARGV[#ARGV - 1]) end
+if at[1] == ARGV[1] and at[2] == ARGV[2] then redis.call('HSET', state, 'position', ARGV[#ARGV - 2]) end
 redis.call('HINCRBY', state, 'missing', missing)
 return {}`,
   { again: true },
 )
 
 /** Goes on with the lists of a store that the version before wrote. Answers how many attempts were looked at; 0 for now is all. */
-export async function fillLists(connection: Connection, tag: string, now: number): Promise<number> {
+export async function fillLists(
+  connection: Connection,
+  tag: string,
+  now: number,
+  perStep = attemptsPerStep,
+): Promise<number> {
   let looked = 0
   for (let step = 0; step < stepsAtOnce; step++) {
-    const [workspace, position, ...attempts] = await run(connection, next, tag, [now])
+    const [workspace, position, ...attempts] = await run(connection, next, tag, [now, perStep])
     if (workspace === undefined) break
-    const marked = rowsOf(attempts, 3).flatMap(([id, created, due]) => [id!, markOf(id!, Number(created), Number(due))])
+    const marked = rowsOf(attempts, 5).flatMap(([id, created, due, event, made]) => [
+      id!,
+      markOf(id!, Number(created), Number(due)),
+      isEventAstray({ id: event!, created_at: Number(made) }) ? 'event' : '',
+    ])
     await run(connection, fill, tag, [workspace, position!, ...marked])
-    looked += attempts.length / 3
+    looked += attempts.length / 5
   }
   return looked
 }
