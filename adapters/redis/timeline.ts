@@ -147,7 +147,7 @@ async function* byTime(
   const [command, ...ends] = descending ? ['ZREVRANGEBYSCORE', high, low] : ['ZRANGEBYSCORE', low, high]
   for (let skipped = 0; ; skipped += limit) {
     const args = [`${tag}:room:${room}:${times}`, ...ends, 'LIMIT', String(skipped), String(limit)]
-    const members = (await connection.send(command!, args, true)) as readonly string[] // as documented
+    const members = (await connection.send(command, args, true)) as readonly string[] // as documented
     const ids = new Set(members.map((member) => member.split(' ', 1)[0]!))
     for (const head of await headsOf(connection, tag, room, [...ids])) if (isListed(head, query)) yield head
     if (members.length < limit) return undefined

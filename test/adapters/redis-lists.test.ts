@@ -270,7 +270,7 @@ async function write(
     } else if (below(30) === 0) {
       await all((writes) => writes.purge({ eventsBefore: now - 2 * hour, attemptsBefore: now - hour, limit: 10_000 }))
     } else {
-      const of_ = of(made)
+      const tried = of(made)
       const status = of(['SUCCESSFUL', 'FAILED', 'FAILED', 'CANCELED'] as const)
       const follows = status === 'FAILED' && below(2) === 0
       const more: Partial<Settlement> = {
@@ -278,9 +278,11 @@ async function write(
         exhausted: status === 'FAILED' && !follows,
         settled_at: now,
         response: status === 'FAILED' && below(2) === 0 ? refused : null,
-        next: follows ? tryOf(of_.event_id, of_.endpoint_id, { attempt_number: 2, trigger_mode: 'AUTOMATIC' }) : null,
+        next: follows
+          ? tryOf(tried.event_id, tried.endpoint_id, { attempt_number: 2, trigger_mode: 'AUTOMATIC' })
+          : null,
       }
-      await all((writes) => writes.settle([settlement('w', of_, more)], plain))
+      await all((writes) => writes.settle([settlement('w', tried, more)], plain))
     }
   }
   return made
@@ -299,7 +301,7 @@ async function compare(dice: Random, made: readonly NewAttempt[], storage: Stora
       { gte: from, lt: from + 5 * minute },
     ])
   }
-  const sometimes = <T extends object>(part: T) => (below(3) === 0 ? part : {})
+  const sometimes = (part: object) => (below(3) === 0 ? part : {})
   for (let n = 0; n < 80; n++) {
     const cursor = below(4) === 0 ? { [of(['after', 'before'])]: of(made).id } : {}
     const query: AttemptQuery = {
