@@ -98,7 +98,7 @@ describeOwnRedis('lists on Redis', { timeout: 60_000 }, () => {
         call: (name: string, ...args: string[]): Promise<unknown> =>
           left-- > 0 ? connected.command(name, ...args) : Promise.reject(new Error('the process ends here')),
       }
-      await expect(fillLists(connect(dying), tag, start, 10)).rejects.toThrow()
+      await expect(fillLists(connect(dying), tag, start, 10)).rejects.toMatchObject({ code: 'unavailable' })
       await compare(dice, made, storage, reference)
       expect(await fill(start)).toBeGreaterThan(0)
       expect(await isWhole()).toBe(false)
