@@ -1,15 +1,16 @@
 import type { AttemptQuery, NewAttempt, StoredAttempt, StoredStatus } from '../../src/contracts/storage/attempts.ts'
 import { openAttempt } from '../../src/core/attempt.ts'
-import { timeOfId } from '../../src/core/id.ts'
 import { type IdBounds, idBounds } from '../../src/core/id-bounds.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptConditions, type Condition, eventType, isDueWithin } from './filters.ts'
+import { merged } from './merged.ts'
 import { type Listing, listing, listOf } from './page.ts'
 import { run, script } from './scripts.ts'
 import type { Details, Ended } from './settle.ts'
+import { timeSources } from './time-sources.ts'
 
 /** ARGV: workspace, event. Answers the name of the event in keys, where the event exists and may have attempts. */
 const nameOf = script(
@@ -30,6 +31,26 @@ local event = room and redis.call('HGET', tag .. ':room:' .. room .. ':unique-id
 return { event and idOfEvent(nameIn(event)) or nil }`,
   { again: true },
 )
+
+/**
+ * ARGV: workspace, then names of indexes of its attempts, which begin with a colon. Answers room, whether lists are whole, how
+ * many attempts are astray, how many each index has, then the classes of waits.
+ */
+const outlook = script(
+  `${attemptFunctions}
+local room = roomOf(ARGV[1])
+if not room then return {} end
+local index = tag .. ':room:' .. room .. ':attempts'
+local whole = redis.call('EXISTS', tag .. ':lists-whole') == 1 and 'whole' or ''
+local reply = { room, whole, tostring(redis.call('ZCARD', index .. ':astray')) }
+for i = 2, #ARGV do reply[#reply + 1] = tostring(redis.call('ZCARD', index .. ARGV[i])) end
+for _, wait in ipairs(redis.call('SMEMBERS', index .. ':waits')) do reply[#reply + 1] = wait end
+return reply`,
+  { again: true },
+)
+
+/** An index with no more attempts is walked alone. */
+const fewAttempts = 1000
 
 const brief = ['status', 'planned', 'ended', eventType] as const
 
@@ -57,19 +78,45 @@ export class AttemptLists {
       within,
       kind: 'attempt',
       fields: brief,
-      parse(_id, fields) {
-        if (fields[1] === '') return null
-        const attempt = parseAttempt(fields)
-        const isAsked =
-          inRange(attempt.attempted_at, asked.attempted_at) &&
-          (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
-        return isAsked ? attempt : null
-      },
+      parse: parserOf(asked),
     })
+  }
+
+  /** Attempts of a range of time, from where they stand by their ids; null where only a walk finds all of them. */
+  async #ofTime(workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt> | null> {
+    const { endpoint_id, status, created_at, scheduled_at } = query
+    const isByTime = created_at !== undefined || scheduled_at !== undefined
+    const isElsewhere = query.event_id !== undefined || query.unique_id !== undefined
+    if (!isByTime || isElsewhere || query.page !== null || query.scheduled_at_by_hand !== undefined) return null
+    const names = [
+      ...(endpoint_id === undefined ? [] : [`:endpoint:${endpoint_id}`]),
+      ...(status === undefined ? [] : [`:status:${status}`]),
+    ]
+    const reply = await run(this.#connection, outlook, this.#tag, [workspaceId, ...names])
+    const [room, whole, astray] = reply
+    if (room === undefined) return listOf<StoredAttempt>(null)
+    if (whole === '') return null
+    const isOurs = astray === '0'
+    const sizes = reply.slice(3, 3 + names.length).map(Number)
+    const least = Math.min(...sizes)
+    const name = names[sizes.indexOf(least)] ?? ''
+    const sources = timeSources(query, {
+      index: `room:${room}:attempts${name}`,
+      room,
+      waits: reply.slice(3 + names.length),
+      isOurs,
+      // Attempts that ended are in the classes too.
+      isFew: status === 'OPEN' || least <= fewAttempts,
+    })
+    const where = attemptConditions(query)
+    const asked = { sources, isOurs, where, fields: brief, parse: parserOf(query) }
+    return merged(this.#connection, this.#tag, asked)
   }
 
   /** The narrowest index of the query's, which is never wider than what the event has. */
   async narrowest(workspaceId: string, query: AttemptQuery): Promise<Listing<StoredAttempt>> {
+    const ofTime = await this.#ofTime(workspaceId, query)
+    if (ofTime !== null) return ofTime
     const connection = this.#connection
     const tag = this.#tag
     const room = await workspaceNumber(connection, tag, workspaceId)
@@ -114,19 +161,28 @@ export class AttemptLists {
    */
   async #bounded(room: string | null, query: AttemptQuery): Promise<IdBounds> {
     const index = `${this.#tag}:room:${room}:attempts`
-    const [astray, [first], [last]] = (await Promise.all([
+    const [astray, whole] = await Promise.all([
       this.#connection.send('ZCARD', [`${index}:astray`], true),
-      this.#connection.send('ZRANGE', [index, '0', '0'], true),
-      this.#connection.send('ZRANGE', [index, '-1', '-1'], true),
-    ])) as [unknown, string[], string[]] // as documented
-    // The version before noted none. Ids that are not ours mostly stand before or behind all of ours.
-    const isOurs = [first, last].every((id) => id === undefined || timeOfId(id) !== null)
-    if (Number(astray) > 0 || !isOurs) return { from: null, to: null }
+      this.#connection.send('EXISTS', [`${this.#tag}:lists-whole`], true),
+    ])
+    // The version before noted none.
+    if (Number(astray) > 0 || whole !== 1) return { from: null, to: null }
     const { scheduled_at, scheduled_at_by_hand, created_at } = query
     return idBounds({
       ...(created_at !== undefined && { created_at }),
       ...(scheduled_at !== undefined && scheduled_at_by_hand === undefined && { scheduled_at }),
     })
+  }
+}
+
+function parserOf(asked: Pick<AttemptQuery, 'attempted_at' | 'scheduled_at' | 'scheduled_at_by_hand'>) {
+  return (_id: string, fields: readonly string[]): StoredAttempt | null => {
+    if (fields[1] === '') return null
+    const attempt = parseAttempt(fields)
+    const isAsked =
+      inRange(attempt.attempted_at, asked.attempted_at) &&
+      (asked.scheduled_at_by_hand === undefined || isDueWithin(attempt, asked))
+    return isAsked ? attempt : null
   }
 }
 

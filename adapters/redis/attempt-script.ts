@@ -1,14 +1,15 @@
 import { eventFunctions } from './event-script.ts'
+import { listFunctions } from './list-script.ts'
 import { queueFunctions } from './queue-script.ts'
 
 /** What scripts over events and attempts share. See keys.ts for what is where. */
-export const attemptFunctions = `${eventFunctions}${queueFunctions}
+export const attemptFunctions = `${eventFunctions}${listFunctions}${queueFunctions}
 local function nameOf(room)
   return room and redis.call('HGET', tag .. ':room:' .. room, 'id')
 end
 
--- The event is given by its name in keys.
-local function addAttempt(room, event, attempt, touched, workspace)
+-- The event is given by its name in keys. "made": when it was made, where the attempt is made with it, else nil.
+local function addAttempt(room, event, attempt, touched, workspace, made)
   local id, endpoint, due = attempt.id, attempt.endpoint, attempt.due
   redis.call('HSET', tag .. ':attempt:' .. id, 'room', room, 'event', event, 'endpoint', endpoint, 'due', due,
     'created', attempt.created, 'status', 'OPEN', 'planned', attempt.planned)
@@ -17,6 +18,11 @@ local function addAttempt(room, event, attempt, touched, workspace)
   redis.call('ZADD', index .. ':endpoint:' .. endpoint, 0, id)
   redis.call('ZADD', index .. ':status:OPEN', 0, id)
   if attempt.isAstray then redis.call('ZADD', index .. ':astray', 0, id) end
+  if attempt.isSkewed then redis.call('ZADD', index .. ':skewed', 0, id) end
+  if attempt.isSkewed or attempt.lists or attempt.created ~= made then
+    listLater(room, event, endpoint, id, made or madeAt(event), attempt.lists or 'pending')
+  end
+  listWait(room, id, attempt.created, due)
   indexAttempt(event, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
@@ -41,12 +47,14 @@ local function noLongerOpen(event)
   end
 end
 
--- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "low".
+-- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "skewed ", "again ", "low".
 local function attemptAt(i)
   local id, endpoint, due, created, planned, marks = unpack(ARGV, i, i + 5)
   local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due }
   if marks ~= '' then
     attempt.isAstray = string.find(marks, 'astray', 1, true)
+    attempt.lists = string.find(marks, 'again', 1, true) and 'both'
+    attempt.isSkewed = string.find(marks, 'skewed', 1, true)
     if string.find(marks, 'low', 1, true) then
       attempt.rank = string.format('%.0f', math.min(tonumber(due), lowRank - 1) + lowRank)
     end

@@ -49,6 +49,7 @@ for i = 4, #ARGV, 7 do
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
   if fresh and ARGV[3] == '1' and hasAttempt(event, attempt.endpoint) then fresh = false end
+  attempt.lists = ARGV[3] == '1' and 'pending' or 'both'
   if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched, ARGV[1]) end
   reply[#reply + 1] = (fresh or (there and there == room)) and '1' or '0'
 end

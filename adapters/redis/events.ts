@@ -9,6 +9,7 @@ import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { isSkewed } from './skewed.ts'
 import { redisTimeline } from './timeline.ts'
 import { removalFunctions } from './removal-script.ts'
 import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
@@ -41,6 +42,7 @@ local function undo(i, attempts)
       redis.pcall('ZREM', each, id)
     end
     redis.pcall('ZREM', key .. ':attempts', id)
+    pcall(unlist, room, name, id, endpoint, 'OPEN', attempt.created, attempt.due, 'pending')
     redis.pcall('HDEL', queue .. 'jobs', id)
     -- A group that cannot be read cannot be filed anew.
     if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
@@ -89,7 +91,9 @@ local function judge(i, attempts)
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
   if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
-  for _, attempt in ipairs(attempts) do addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace) end
+  for _, attempt in ipairs(attempts) do
+    addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace, ARGV[i + 8])
+  end
   return 'stored'
 end
 local reply, i = {}, 2
@@ -239,11 +243,11 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
   }
 }
 
-/** The six arguments of an attempt. */
-export function attemptArgs(attempt: PlannedAttempt): readonly (string | number)[] {
+/** The six arguments of an attempt. `isAgain`: the event has another attempt to the endpoint. */
+export function attemptArgs(attempt: PlannedAttempt, isAgain = false): readonly (string | number)[] {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  const marks = `${isAstray(attempt) ? 'astray ' : ''}${attempt.priority ?? ''}`
+  const marks = `${isAstray(attempt) ? 'astray ' : ''}${isSkewed(attempt) ? 'skewed ' : ''}${isAgain ? 'again ' : ''}${attempt.priority ?? ''}`
   return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 
@@ -279,7 +283,9 @@ function argsOf(
     isEventAstray(event) ? 'astray' : '',
     attempts.length,
   ]
-  return [...head, ...attempts.flatMap(attemptArgs)]
+  const endpoints = new Set<string>()
+  const isAgain = ({ endpoint_id }: PlannedAttempt) => endpoints.size === endpoints.add(endpoint_id).size
+  return [...head, ...attempts.flatMap((attempt) => attemptArgs(attempt, isAgain(attempt)))]
 }
 
 function answerOf([kind, row, data]: readonly string[]): IngestAnswer {

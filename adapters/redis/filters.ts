@@ -55,9 +55,10 @@ export type Condition = readonly [
   bound: string | number,
 ]
 
-/** These stand for fields of an attempt: type and time of the attempt's event, and whether the attempt is final, "yes" or "no". */
+/** These stand for fields of an attempt: type, time and row of the attempt's event, and whether the attempt is final, "yes" or "no". */
 export const eventType = 'event.type'
 export const eventCreated = 'event.created'
+export const eventRow = 'event.row'
 export const finality = 'final'
 
 /** The conditions that Redis can ask of an attempt, by the fields of its hash. */

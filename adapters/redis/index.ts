@@ -21,6 +21,7 @@ import { redisPurge } from './purge.ts'
 import { redisQueue } from './queue.ts'
 import { periodicTurn } from './periodic-turn.ts'
 import { redisStatistics } from './statistics.ts'
+import { timeOf } from './time.ts'
 import { redisWorkspaces } from './workspaces.ts'
 
 export type { CallingClient, CallingSubscriber, RedisClient, SendingClient, SendingSubscriber } from './redis-client.ts'
@@ -86,10 +87,7 @@ export function redis(
       onChanged: (changed: (change: Change) => void) =>
         listener.listen(changedChannel(tag), (message) => changed(changeOf(message))),
     }),
-    async time() {
-      const [seconds, micros] = (await connection.send('TIME', [], true)) as [string, string] // as documented
-      return Number(seconds) * 1000 + Math.floor(Number(micros) / 1000)
-    },
+    time: () => timeOf(connection),
     ping,
     stats: async () => ({
       total: connection.connections() + listener.connections(),

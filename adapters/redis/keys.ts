@@ -29,10 +29,18 @@ import { PosthornError } from '../../src/errors.ts'
  *
  *     event:<name>              hash      room, row (JSON without data), data, type, unique_id, created, trace, open (count)
  *     event:<name>:attempts     zset of ids
- *     attempt:<id>              hash      room, event (its name), endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON)
+ *     attempt:<id>              hash      room, event (its name), endpoint, due, created, status, planned (JSON); once ended: ended, details (JSON); later: in which lists it is while it is open
  *     room:<n>:events, :events:type:<type>
  *     room:<n>:events:astray    zset      events whose id tells nothing of their time, by created_at
  *     room:<n>:attempts, :attempts:endpoint:<id>, :attempts:status:<status>, :attempts:undelivered, :attempts:astray (ids that tell nothing of the time)      zsets of ids
+ *     room:<n>:attempts:skewed  zset      ids that were not made with the attempt, or of attempts due before they were made
+ *     room:<n>:attempts:wait:<class>      zset      ids of attempts that are due a second or more after they were made, by how long after: eight classes for each power of two
+ *     room:<n>:attempts:waits   set       classes that have attempts
+ *     room:<n>:later:<endpoint> zset      attempts that were not made with their event, as "<event> <attempt>" by the event's created_at; so are those that follow
+ *     room:<n>:failed, :canceled, :answered-<status>      exhausted attempts, canceled ones, and failed ones with an answer; each also behind the id of an endpoint (failed:<endpoint>)
+ *     room:<n>:retrying, :pending         open attempts not made with their event, by whether a try failed before, in both where that is not known; each also of an endpoint
+ *     lists-whole               string    when this version last said that these lists miss nothing
+ *     lists-fill                hash      how far filling them has come: workspace, position, missing (found in this pass), passed (when the pass before ended)
  *     room:<n>:unique-ids       hash      unique_id -> name of the event
  *     open                      zset      open attempts by due time: where lost jobs are found
  *     finished                  zset      finished attempts by created_at, for retention

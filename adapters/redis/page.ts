@@ -2,26 +2,23 @@ import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
 import type { Connection } from './client.ts'
 import { eventFunctions } from './event-script.ts'
 import type { IdBounds } from '../../src/core/id-bounds.ts'
-import { type Condition, eventCreated, eventType, finality } from './filters.ts'
+import { type Condition, eventCreated, eventRow, eventType, finality } from './filters.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
-/**
- * ARGV: zset of ids, "up" or "down", an id to begin strictly beyond or '', how many, how many to skip, what the keys of
- * the rows begin with, how many conditions, and field, test and bound of each, then the fields. Answers how many ids it
- * came upon, the last of them, how many of their rows meet the conditions, and id and fields of each of these, '' for a
- * field that does not exist; with no fields nothing of them.
- */
-const read = script(
-  `${eventFunctions}
-local index, down, from, count, skip, kind = tag .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+/** What scripts share that test rows and answer fields of them, behind `eventFunctions`. */
+export const rowFunctions = `
 local tested, tests, bounds, fields = {}, {}, {}, {}
-local first = 8 + 3 * tonumber(ARGV[7])
-for i = 8, first - 1, 3 do
-  tested[#tested + 1], tests[#tests + 1] = ARGV[i], ARGV[i + 1]
-  local isText = ARGV[i + 1] == 'is' or ARGV[i + 1] == 'has'
-  bounds[#bounds + 1] = isText and ARGV[i + 2] or tonumber(ARGV[i + 2])
+
+-- Reads conditions: how many, then field, test and bound of each. Answers what comes behind them.
+local function conditionsAt(i)
+  local after = i + 1 + 3 * tonumber(ARGV[i])
+  for at = i + 1, after - 1, 3 do
+    tested[#tested + 1], tests[#tests + 1] = ARGV[at], ARGV[at + 1]
+    local isText = ARGV[at + 1] == 'is' or ARGV[at + 1] == 'has'
+    bounds[#bounds + 1] = isText and ARGV[at + 2] or tonumber(ARGV[at + 2])
+  end
+  return after
 end
-for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end
 
 local function ofEvent(key, field)
   local event = redis.call('HGET', key, 'event')
@@ -37,6 +34,7 @@ local function fieldsOf(key, names)
   for i, name in ipairs(names) do
     if name == '${eventType}' then values[i] = ofEvent(key, 'type') end
     if name == '${eventCreated}' then values[i] = ofEvent(key, 'created') end
+    if name == '${eventRow}' then values[i] = ofEvent(key, 'row') end
     if name == '${finality}' then values[i] = isFinal(key) and 'yes' or 'no' end
   end
   return values
@@ -59,6 +57,19 @@ local function wanted(key)
   end
   return true
 end
+`
+
+/**
+ * ARGV: zset of ids, "up" or "down", an id to begin strictly beyond or '', how many, how many to skip, what the keys of
+ * the rows begin with, how many conditions, and field, test and bound of each, then the fields. Answers how many ids it
+ * came upon, the last of them, how many of their rows meet the conditions, and id and fields of each of these, '' for a
+ * field that does not exist; with no fields nothing of them.
+ */
+const read = script(
+  `${eventFunctions}${rowFunctions}
+local index, down, from, count, skip, kind = tag .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
+local first = conditionsAt(7)
+for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end
 
 local bound = from ~= '' and '(' .. from
 local ids

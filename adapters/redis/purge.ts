@@ -65,7 +65,7 @@ return { tostring(gone), #ids == 500 and last or '' }`,
   { again: true },
 )
 
-/** Rows that one run removes; each is in up to eight sorted sets. */
+/** Rows that one run removes; each is in up to sixteen sorted sets. */
 const rowsPerScript = 100
 
 export function redisPurge(connection: Connection, tag: string): Storage['purge'] {

@@ -4,7 +4,8 @@ local limit, gone = 0, 0
 
 local function removeAttempt(id)
   local key = tag .. ':attempt:' .. id
-  local room, event, endpoint, status = unpack(redis.call('HMGET', key, 'room', 'event', 'endpoint', 'status'))
+  local room, event, endpoint, status, created, due, later, ended =
+    unpack(redis.call('HMGET', key, 'room', 'event', 'endpoint', 'status', 'created', 'due', 'later', 'ended'))
   local index = tag .. ':room:' .. room .. ':attempts'
   redis.call('DEL', key)
   redis.call('ZREM', index, id)
@@ -13,6 +14,7 @@ local function removeAttempt(id)
   redis.call('ZREM', index .. ':undelivered', id)
   redis.call('ZREM', index .. ':astray', id)
   local name = nameIn(event)
+  unlist(room, name, id, endpoint, status, created, due, later, ended)
   redis.call('ZREM', tag .. ':event:' .. name .. ':attempts', id)
   if status == 'OPEN' then
     redis.call('ZREM', tag .. ':open', id)

@@ -63,15 +63,17 @@ local function close(i)
     error({ err = 'a time is not a number' })
   end
   local key = tag .. ':attempt:' .. id
-  local room, was, event, endpoint, due, created =
-    unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created'))
+  local room, was, event, endpoint, due, created, later =
+    unpack(redis.call('HMGET', key, 'room', 'status', 'event', 'endpoint', 'due', 'created', 'later'))
   local settled, disabled = ARGV[i + 19] == '' and nameOf(room) == workspace, false
   if settled and was ~= 'OPEN' then
     settled = settledBefore(key, was, status, ended, ARGV[i + 13])
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
   elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      addAttempt(room, nameIn(event), attemptAt(i + 13), enqueue and touched, workspace)
+      local next = attemptAt(i + 13)
+      next.lists = status == 'FAILED' and 'retrying' or 'both'
+      addAttempt(room, nameIn(event), next, enqueue and touched, workspace)
     end
     redis.call('HSET', key, 'status', status, 'ended', ended, 'details', details)
     local index = tag .. ':room:' .. room .. ':attempts'
@@ -80,7 +82,10 @@ local function close(i)
     if undelivered ~= '' then redis.call('ZADD', index .. ':undelivered', 0, id) end
     redis.call('ZREM', tag .. ':open', id)
     redis.call('ZADD', tag .. ':finished', created, id)
-    noLongerOpen(nameIn(event))
+    local name = nameIn(event)
+    noLongerOpen(name)
+    if later then unlistOpen(room, endpoint, pairOf(name, id), later) end
+    if status ~= 'SUCCESSFUL' then listFailure(room, name, endpoint, id, status, ended, undelivered ~= '', later) end
     disabled = ARGV[i + 10] == 'disable' and disable(room, workspace, endpoint, ARGV[i + 11], at)
     if ARGV[i + 9] ~= '' then
       notes[#notes + 1] = '[' .. room .. ',' .. ARGV[i + 9] .. (disabled and ',1]' or ']')

@@ -5,6 +5,8 @@ import { dayMs, startOf } from '../../src/core/periods.ts'
 import type { Connection } from './client.ts'
 import { foldNotes } from './fold.ts'
 import { fieldsOf } from './hash.ts'
+import { fillLists } from './fill-lists.ts'
+import { timeOf } from './time.ts'
 import { allRooms, tidySums } from './tidy-sums.ts'
 
 export function redisStatistics(connection: Connection, tag: string): Statistics {
@@ -38,7 +40,11 @@ export function redisStatistics(connection: Connection, tag: string): Statistics
       }
     },
 
-    tidy: (options) => tidySums(connection, tag, options),
+    async tidy(options) {
+      const gone = await tidySums(connection, tag, options)
+      // What is done each minute, in steps until nothing is left.
+      return gone + (await fillLists(connection, tag, await timeOf(connection)))
+    },
   }
 }
 

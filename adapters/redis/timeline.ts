@@ -5,12 +5,13 @@ import { eventSlackMs, type IdBounds, isEventAstray } from '../../src/core/id-bo
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { eventFunctions } from './event-script.ts'
-import { whereIn } from './filters.ts'
+import { eventRow, whereIn } from './filters.ts'
+import { narrowest, type Walk } from './narrowed.ts'
 import { listing } from './page.ts'
 import { chunks, run, script } from './scripts.ts'
 
 // Redis has no index of events by time, and most events need none: their ids tell it. Those whose ids do not stand in an
-// index of their own. The timeline is both, merged.
+// index of their own. The timeline is both, merged: see narrowed.ts.
 
 /** ARGV: room, ids. Answers the row of each event that exists. */
 const rows = script(
@@ -31,59 +32,67 @@ export async function redisTimeline(
   query: TimelineQuery,
 ): Promise<readonly EventHead[]> {
   const { descending, limit, ids } = query
-  const room = await workspaceNumber(connection, tag, workspaceId)
-  if (room === null) return []
   const order = (a: EventHead, b: EventHead): number => {
     const upwards = a.created_at - b.created_at || (a.id < b.id ? -1 : 1)
     return descending ? -upwards : upwards
   }
   if (ids !== undefined) {
+    const room = await workspaceNumber(connection, tag, workspaceId)
+    if (room === null) return []
     const named = await headsOf(connection, tag, room, [...new Set(ids)])
     return named
       .filter((head) => isListed(head, query))
       .toSorted(order)
       .slice(0, limit)
   }
-  const ours = byId(connection, tag, room, query, order)
-  const others = astray(connection, tag, room, query)
+  const found = await narrowest(connection, tag, workspaceId, query)
+  if (found === null) return []
+  const { room, walk } = found
+  const ours = byId(connection, tag, room, walk, query, order)
+  const others = byTime(connection, tag, room, walk, query)
   const heads: EventHead[] = []
+  // An event may come more than once.
+  const add = (head: EventHead) => void (head.id !== heads.at(-1)?.id && heads.push(head))
   let [our, other] = [await ours.next(), await others.next()]
   while (heads.length < limit && !(our.done && other.done)) {
     if (other.done || (!our.done && order(our.value, other.value) < 0)) {
-      heads.push(our.value!) // one of the two exists
+      add(our.value!) // one of the two exists
       our = await ours.next()
     } else {
-      heads.push(other.value)
+      add(other.value)
       other = await others.next()
     }
   }
   return heads
 }
 
-/** Events whose ids tell their time, in the order of time. An event is answered once no other can come before it. */
+/** Events whose ids, or those of their attempts, tell their time, in the order of time. An event is answered once no other can come before it. */
 async function* byId(
   connection: Connection,
   tag: string,
   room: string,
+  { ids }: Walk,
   query: TimelineQuery,
   order: (a: EventHead, b: EventHead) => number,
 ): AsyncGenerator<EventHead, undefined> {
-  const { event_type, created_at, descending, limit } = query
-  const listed = listing<EventHead>(connection, tag, {
-    index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
-    where: whereIn('created', created_at),
+  if (ids === null) return undefined
+  const { name, kind, where } = ids
+  const { created_at, descending, limit } = query
+  const listed = listing<{ readonly id: string; readonly head: EventHead }>(connection, tag, {
+    index: `room:${room}:${name}`,
+    where: [...where, ...whereIn('created', created_at)],
     within: endOf(query),
     exact: true,
-    kind: 'event',
-    fields: ['row'],
-    parse: (_id, [row]) => (row === '' ? null : headOf(row!)),
+    kind,
+    fields: [kind === 'event' ? 'row' : eventRow],
+    parse: (id, [row]) => (row === '' ? null : { id, head: headOf(row!) }),
   })
   let waiting: EventHead[] = []
   for await (const batch of listed.walk(startOf(query), !descending, limit + 1, 0)) {
     let walked: number | null = null
-    for (const head of batch) {
-      if (isEventAstray(head)) continue
-      walked = timeOfId(head.id)
+    for (const { id, head } of batch) {
+      if (isEventAstray({ id, created_at: head.created_at })) continue
+      walked = timeOfId(id)
       if (isListed(head, query)) waiting.push(head)
     }
     if (walked === null) continue
@@ -121,22 +130,27 @@ function startOf({ created_at = {}, from, descending }: TimelineQuery): string |
   return timePrefix(descending ? Math.min(...times) + eventSlackMs + 1 : Math.max(...times))
 }
 
-/** The other events, which Redis holds in the order of time. */
-async function* astray(
+/** The other events, which Redis holds in the order of time, some of them with attempts behind a space. */
+async function* byTime(
   connection: Connection,
   tag: string,
   room: string,
+  { times }: Walk,
   query: TimelineQuery,
 ): AsyncGenerator<EventHead, undefined> {
-  const { from, descending, limit } = query
-  const key = `${tag}:room:${room}:events:astray`
-  const start = from === null ? (descending ? '+inf' : '-inf') : String(from.created_at)
+  if (times === null) return undefined
+  const { created_at: { eq, gt, gte, lt, lte } = {}, from, descending, limit } = query
+  const lowest = [eq, gt, gte, descending ? undefined : from?.created_at].filter((time) => time !== undefined)
+  const highest = [eq, lt, lte, descending ? from?.created_at : undefined].filter((time) => time !== undefined)
+  const low = lowest.length === 0 ? '-inf' : String(Math.max(...lowest))
+  const high = highest.length === 0 ? '+inf' : String(Math.min(...highest))
+  const [command, ...ends] = descending ? ['ZREVRANGEBYSCORE', high, low] : ['ZRANGEBYSCORE', low, high]
   for (let skipped = 0; ; skipped += limit) {
-    const command = descending ? 'ZREVRANGEBYSCORE' : 'ZRANGEBYSCORE'
-    const args = [key, start, descending ? '-inf' : '+inf', 'LIMIT', String(skipped), String(limit)]
-    const ids = (await connection.send(command, args, true)) as readonly string[] // as documented
-    for (const head of await headsOf(connection, tag, room, ids)) if (isListed(head, query)) yield head
-    if (ids.length < limit) return undefined
+    const args = [`${tag}:room:${room}:${times}`, ...ends, 'LIMIT', String(skipped), String(limit)]
+    const members = (await connection.send(command, args, true)) as readonly string[] // as documented
+    const ids = new Set(members.map((member) => member.split(' ', 1)[0]!))
+    for (const head of await headsOf(connection, tag, room, [...ids])) if (isListed(head, query)) yield head
+    if (members.length < limit) return undefined
   }
 }
 

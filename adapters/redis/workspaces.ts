@@ -31,6 +31,11 @@ if named then
 end
 if not room then
   room = tostring(redis.call('INCR', tag .. ':revision'))
+  -- A store that begins with this version.
+  if room == '1' then
+    local time = redis.call('TIME')
+    redis.call('SET', tag .. ':lists-whole', time[1] .. string.format('%03d', math.floor(tonumber(time[2]) / 1000)))
+  end
   redis.call('HSET', tag .. ':room:' .. room, 'id', id)
   redis.call('ZADD', tag .. ':workspaces', 0, id)
 end

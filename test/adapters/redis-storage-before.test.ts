@@ -50,9 +50,17 @@ describeRedis('a store of the version before', { timeout: 60_000 }, () => {
   const typeOf = async (key: string) => (await connected.command('TYPE', key)) as string
   /** A storage whose events and attempts are written and read by processes of the version before where that is asked for. */
   const mixed = (isBefore: () => boolean): ReturnType<typeof redis> => {
-    const { before, storage } = both()
+    const { before, namespace, storage } = both()
     return {
       ...storage,
+      workspaces: {
+        ...storage.workspaces,
+        async insert(row) {
+          // The store does not begin with this version.
+          await connected.command('SETNX', `{${namespace}}:revision`, '1')
+          return await storage.workspaces.insert(row)
+        },
+      },
       events: { ...storage.events, ingest: (...args) => (isBefore() ? before : storage.events).ingest(...args) },
       attempts: {
         ...storage.attempts,
