@@ -6,6 +6,7 @@ import type { Cause } from '../../src/contracts/storage/causes.ts'
 import type { KeyedRequest } from '../../src/contracts/storage/keyed-requests.ts'
 import type { Process } from '../../src/contracts/storage/processes.ts'
 import type { Counts, Streak } from '../../src/contracts/storage/statistics.ts'
+import type { Note } from '../../src/core/notes.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import type { Plugin } from '../../src/schema/plugin.ts'
@@ -135,8 +136,7 @@ export interface InboxState {
 
 export interface KeptNote {
   readonly room: Room
-  readonly text: string
-  readonly disabled: boolean
+  readonly note: Note
 }
 
 /** What is announced once a write stands. */

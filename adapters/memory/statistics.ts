@@ -3,7 +3,7 @@ import type { Statistics, StatisticsQuery } from '../../src/contracts/storage/st
 import { addCounts } from '../../src/core/counts.ts'
 import { type FoundSum, GroupedSums, GroupVolumes } from '../../src/core/grouped-sums.ts'
 import { typeNamer } from '../../src/core/counted-types.ts'
-import { fold, joinedStreak, notesIn, noteText } from '../../src/core/notes.ts'
+import { fold, joinedStreak, noteOf } from '../../src/core/notes.ts'
 import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import { addCauses } from './causes.ts'
 import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
@@ -38,18 +38,19 @@ export function memoryStatistics(access: Access): Statistics {
 /** Leaves a note of a settlement that was written. */
 export function addNote(state: State, room: Room, settlement: Settlement, disabled: boolean): void {
   if (settlement.counted === null) return
-  state.notes.push({ room, text: noteText(settlement, settlement.counted), disabled })
+  state.notes.push({ room, note: noteOf(room.row.id, settlement, settlement.counted, disabled) })
   if (state.notes.length >= maxNotes) foldNotes(state)
 }
 
 function foldNotes(state: State): number {
   const kept = state.notes.splice(0)
   const alive = kept.filter(({ room }) => room.alive)
-  const notes = notesIn(
-    alive.map(({ room, text, disabled }) => `["${room.row.id}",${text}${disabled ? ',1' : ''}]`).join(','),
+  const rooms = new Set(alive.map(({ room }) => room))
+  const known = new Map(Array.from(rooms, ({ row, statistics }) => [row.id, new Set(statistics.types.keys())] as const))
+  const folded = fold(
+    alive.map(({ note }) => note),
+    typeNamer(known),
   )
-  const known = new Map(alive.map(({ room }) => [room.row.id, new Set(room.statistics.types.keys())] as const))
-  const folded = fold(notes, typeNamer(known))
   const statisticsOf = (place: string): RoomStatistics => roomOf(state, place)!.statistics // it is alive
   for (const { place, time, endpoint_id, counts } of folded.minutes) {
     addSum(statisticsOf(place).minute, time, { endpoint_id, event_type: '', counts })

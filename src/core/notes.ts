@@ -27,6 +27,15 @@ export function noteText(settlement: Settlement, { event_type, told }: Counted):
   return status === 'FAILED' ? `${text},${JSON.stringify(attempt.id)},${told ? 1 : 0}` : text
 }
 
+/** The same for an engine that keeps no text. */
+export function noteOf(place: string, settlement: Settlement, { event_type, told }: Counted, disabled: boolean): Note {
+  const { attempt, settled_at, status } = settlement
+  const code = codeOf(settlement)
+  if (status !== 'FAILED') return [place, attempt.endpoint_id, event_type, settled_at, code]
+  const note = [place, attempt.endpoint_id, event_type, settled_at, code, attempt.id, told ? 1 : 0] as const
+  return disabled ? [...note, 1] : note
+}
+
 /** Notes of many settlements as they were joined: note, note. */
 export function notesIn(text: string): readonly Note[] {
   return JSON.parse(`[${text}]`) as readonly Note[] // as `noteText` writes them

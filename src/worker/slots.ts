@@ -116,9 +116,14 @@ export class Slots {
     return this.#slow.has(group)
   }
 
-  /** Milliseconds between two claims, unless new jobs come. */
+  /** Milliseconds between two claims, unless new jobs come: while most slots are in use a claim is to fill several. */
   gapMs(): number {
-    return this.#spread.gapMs()
+    return Math.max(this.#spread.gapMs(), this.areMostlyInUse() ? this.#spread.gatherMs() : 0)
+  }
+
+  /** Whether more jobs may wait than slots allow: a workspace alone gets three quarters of the slots. */
+  areMostlyInUse(): boolean {
+    return 2 * this.#inUse.free < this.#concurrency
   }
 
   /** Milliseconds until a new endpoint may get a slot although no request ends. Infinity: never. */

@@ -116,6 +116,48 @@ test('while work is due a worker does not wait: a hundred jobs in slots of two t
   await posthorn.stop()
 })
 
+test('while jobs wait for slots a worker does not ask when the next job falls due, and finds what falls due meanwhile', async () => {
+  const clock = fakeClock()
+  const http = heldHttp()
+  let asked = 0
+  const storage = intercepted(memory(), async (name, call) => {
+    if (name === 'queue.nextDueAt') asked++
+    return await call()
+  })
+  const create = makePosthorn({ ...portablePlatform, batches: true })
+  const posthorn = create({ storage, clock, http, logger: quiet, deliver: { concurrency: 16, perEndpoint: 16 } })
+  await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+  await posthorn.workspaces.create({ id: 'other' })
+  await posthorn.endpoints.create('other', {
+    request: { url: 'https://other.test/' },
+    events: ['*'],
+    retry: { config: { attempts: [0, 5] } },
+  })
+  const failed = { ...ok, status: 500 }
+  const inFlight = (part: string) => http.inFlight.filter(({ request }) => request.url.includes(part))
+  await posthorn.start()
+  for (const workspace of ['default', 'other']) {
+    await posthorn.events.create(workspace, { event_type: 'x', data: {} })
+    await clock.advance(0)
+    http.inFlight.at(-1)!.answer(workspace === 'other' ? failed : ok)
+    await clock.advance(0)
+  }
+  for (let i = 0; i < 500; i++) await posthorn.events.create('default', { event_type: 'x', data: { i } })
+  await clock.advance(0)
+  asked = 0
+  for (let turn = 0; turn < 200; turn++) {
+    inFlight('/a.test')[0]!.answer(ok)
+    await clock.advance(20)
+  }
+  expect(asked).toBe(0)
+  expect(inFlight('/a.test').length).toBeGreaterThanOrEqual(8)
+  await clock.advance(1000)
+  expect(inFlight('other.test')).toHaveLength(1)
+  const stopping = posthorn.stop({ timeoutMs: 0 })
+  await clock.advance(1000)
+  await stopping
+})
+
 test('after work a worker asks as often as at first', async () => {
   const { posthorn, clock, http, claims, gapsSince } = await counted({ hears: false })
   await posthorn.start()
