@@ -64,18 +64,19 @@ export function memoryEvents(access: Access, keep: number): Events {
         return there.length
       }),
 
-    async list(workspaceId, query) {
-      const page = await access.read((state) => {
-        const room = roomOf(state, workspaceId)
-        const listed = (id: string) => {
-          const { event } = state.events.get(id)! // a workspace lists only events that exist
-          return isListed(event, query) ? event : null
-        }
-        const ids = room === undefined ? sorted() : candidates(room, query)
-        return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).byteLength)
-      })
-      return await shownPage(page, (event) => ({ ...event }))
-    },
+    list: (workspaceId, query) =>
+      shownPage(
+        access.read((state) => {
+          const room = roomOf(state, workspaceId)
+          const listed = (id: string) => {
+            const { event } = state.events.get(id)! // a workspace lists only events that exist
+            return isListed(event, query) ? event : null
+          }
+          const ids = room === undefined ? sorted() : candidates(room, query)
+          return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).byteLength)
+        }),
+        (event) => ({ ...event }),
+      ),
   }
 }
 
