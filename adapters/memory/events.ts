@@ -1,6 +1,7 @@
 import type { EventHead, EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { inRange } from '../../src/core/time-range.ts'
+import { copyOf } from './copy.ts'
 import { pageOf, shownPage } from './page.ts'
 import { removeJob } from './queue.ts'
 import { evict } from './evict.ts'
@@ -73,9 +74,9 @@ export function memoryEvents(access: Access, keep: number): Events {
             return isListed(event, query) ? event : null
           }
           const ids = room === undefined ? sorted() : candidates(room, query)
-          return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).byteLength)
+          return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).length)
         }),
-        (event) => ({ ...event }),
+        copyOf,
       ),
   }
 }

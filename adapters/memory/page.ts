@@ -14,7 +14,7 @@ export function pageOf<Row>(
   ids: Sorted,
   query: Window & { readonly maxBytes?: number },
   find: (id: string) => Row | null,
-  bytes: (row: Row) => number = () => 0,
+  bytes?: (row: Row) => number,
 ): Page<Row> {
   const matches = (from: string | null, upwards: boolean) => matching(ids, from, upwards, find)
   const upwards = !query.descending
@@ -34,7 +34,7 @@ export function pageOf<Row>(
     const [id, row] = next.value
     firstId ??= id
     rows.push(row)
-    size += bytes(row)
+    size += bytes?.(row) ?? 0
   }
   const beyond = rows.length > 0 && !walk.next().done
   const behind = firstId !== undefined && !matches(firstId, upwards === turned).next().done
