@@ -58,17 +58,18 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         return kept !== undefined && kept.of.room === roomOf(state, workspaceId) ? structuredClone(kept.attempt) : null
       }),
 
-    async list(workspaceId, query) {
-      const page = await access.read((state) => {
-        const room = roomOf(state, workspaceId)
-        const listed = (id: string) => {
-          const { attempt } = state.attempts.get(id)! // the lists hold only attempts that exist
-          return isListed(attempt, query) ? attempt : null
-        }
-        return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed)
-      })
-      return await shownPage(page, brief)
-    },
+    list: (workspaceId, query) =>
+      shownPage(
+        access.read((state) => {
+          const room = roomOf(state, workspaceId)
+          const listed = (id: string) => {
+            const { attempt } = state.attempts.get(id)! // the lists hold only attempts that exist
+            return isListed(attempt, query) ? attempt : null
+          }
+          return pageOf(room === undefined ? sorted() : candidates(state, room, query), query, listed)
+        }),
+        brief,
+      ),
 
     ofEvents: (workspaceId, eventIds, endpointId) =>
       access.read((state) => {

@@ -30,16 +30,17 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
         return kept === undefined ? null : handedOut(kept)
       }),
 
-    async list(workspaceId, query) {
-      const page = await access.read((state) => {
-        const room: Room | undefined = roomOf(state, workspaceId)
-        return pageOf(room?.[kind] ?? sorted(), query, (id) => {
-          const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
-          return isListed(row, query) && isOwnedAs(row, query) ? row : null
-        })
-      })
-      return await shownPage(page, copyOf)
-    },
+    list: (workspaceId, query) =>
+      shownPage(
+        access.read((state) => {
+          const room: Room | undefined = roomOf(state, workspaceId)
+          return pageOf(room?.[kind] ?? sorted(), query, (id) => {
+            const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
+            return isListed(row, query) && isOwnedAs(row, query) ? row : null
+          })
+        }),
+        copyOf,
+      ),
 
     update: (workspaceId, row, from, bounds) =>
       access.write((state) => {

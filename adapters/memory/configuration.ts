@@ -118,7 +118,10 @@ function patternsOf(state: State, room: Room, endpointId: string): number {
   return kept?.room === room ? kept.row.events.length : 0
 }
 
-function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: Row; revision: number }[] {
+function rowsOf<Row extends object>(
+  kept: ReadonlyMap<string, Kept<Row>>,
+  ids: Sorted,
+): { row: Row; revision: number }[] {
   return [...ascending(ids)].map(([, id]) => {
     const { row, revision } = kept.get(id)! // a workspace lists only rows that exist
     return { row: sharedCopyOf(row), revision }
@@ -129,10 +132,8 @@ function rowsOf<Row>(kept: ReadonlyMap<string, Kept<Row>>, ids: Sorted): { row: 
 // rows perhaps. Readers of a configuration change nothing in it, so they may share the copies.
 const copies = new WeakMap<object, unknown>()
 
-function sharedCopyOf<Row>(row: Row): Row {
-  const known = copies.get(row as object) as Row | undefined // rows are objects, and a copy has the row's type
-  if (known !== undefined) return known
-  const copy = copyOf(row)
-  copies.set(row as object, copy)
+function sharedCopyOf<Row extends object>(row: Row): Row {
+  const copy = (copies.get(row) as Row | undefined) ?? copyOf(row) // a copy has the type of the row
+  copies.set(row, copy)
   return copy
 }

@@ -9,6 +9,7 @@ import type {
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { isSought } from '../../src/core/attempt-sought.ts'
 import { inRange } from '../../src/core/time-range.ts'
+import { copyOf } from './copy.ts'
 import { pageOf, shownPage } from './page.ts'
 import { removeJob } from './queue.ts'
 import { evict } from './evict.ts'
@@ -74,18 +75,19 @@ export function memoryEvents(access: Access, keep: number): Events {
         return there.length
       }),
 
-    async list(workspaceId, query) {
-      const page = await access.read((state) => {
-        const room = roomOf(state, workspaceId)
-        const listed = (id: string) => {
-          const { event } = state.events.get(id)! // a workspace lists only events that exist
-          return isListed(event, query) ? event : null
-        }
-        const ids = room === undefined ? sorted() : candidates(room, query)
-        return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).byteLength)
-      })
-      return await shownPage(page, (event) => ({ ...event }))
-    },
+    list: (workspaceId, query) =>
+      shownPage(
+        access.read((state) => {
+          const room = roomOf(state, workspaceId)
+          const listed = (id: string) => {
+            const { event } = state.events.get(id)! // a workspace lists only events that exist
+            return isListed(event, query) ? event : null
+          }
+          const ids = room === undefined ? sorted() : candidates(room, query)
+          return pageOf(ids, query, listed, ({ data }) => encoder.encode(data).length)
+        }),
+        copyOf,
+      ),
   }
 }
 

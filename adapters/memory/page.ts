@@ -2,9 +2,7 @@ import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { systemClock } from '../../src/clock.ts'
 import { inSlices } from '../../src/runtime/slices.ts'
-import { ascending, descending, idAt, type Sorted } from './sorted.ts'
-
-const clock = systemClock()
+import { ascending, descending, type Sorted } from './sorted.ts'
 
 type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'>
 
@@ -16,56 +14,49 @@ export function pageOf<Row>(
   ids: Sorted,
   query: Window & { readonly maxBytes?: number },
   find: (id: string) => Row | null,
-  bytes: (row: Row) => number = () => 0,
+  bytes?: (row: Row) => number,
 ): Page<Row> {
   const matches = (from: string | null, upwards: boolean) => matching(ids, from, upwards, find)
   const upwards = !query.descending
-  const maxBytes = query.maxBytes ?? Infinity
 
   // Towards `before` the nearest rows count, so the walk goes the other way and the rows are reversed.
   const turned = query.page === null && query.before !== null
-  const offset = query.page === null ? 0 : (query.page - 1) * query.limit
-  const isWhole = !hasFilters(query)
-  // Where every row matches, those before a page need not be walked past: a workspace may have 100,000.
-  const skipped = isWhole && offset > 0 ? idAt(ids, upwards ? offset - 1 : ids.size - offset) : null
-  const walk = matches(query.page === null ? (query.before ?? query.after) : skipped, upwards !== turned)
-  const limit = isWhole ? Math.min(query.limit, ids.size - offset) : query.limit
-  if (!isWhole) for (let passed = 0; passed < offset; passed++) if (walk.next().done) break
+  const offset = ((query.page ?? 1) - 1) * query.limit
+  const walk = matches(query.page === null ? (query.before ?? query.after) : null, upwards !== turned)
+  for (let skipped = 0; skipped < offset; skipped++) if (walk.next().done) break
 
   const rows: Row[] = []
-  let lastId: string | null = null
-  let firstId: string | null = null
+  let firstId: string | undefined
   let size = 0
-  while (rows.length < limit && size < maxBytes) {
+  while (rows.length < query.limit && size < (query.maxBytes ?? Infinity)) {
     const next = walk.next()
     if (next.done) break
     const [id, row] = next.value
     firstId ??= id
-    lastId = id
     rows.push(row)
-    size += bytes(row)
+    size += bytes?.(row) ?? 0
   }
-  const beyond = lastId !== null && !walk.next().done
-  const behind = firstId !== null && !matches(firstId, upwards === turned).next().done
+  const beyond = rows.length > 0 && !walk.next().done
+  const behind = firstId !== undefined && !matches(firstId, upwards === turned).next().done
+  let total = query.page === null ? null : 0
+  if (total !== null) for (const all = matches(null, true); !all.next().done;) total++
   return {
     rows: turned ? rows.toReversed() : rows,
-    total: query.page === null ? null : isWhole ? ids.size : count(matches(null, true)),
+    total,
     preceded: turned ? beyond : behind,
     followed: turned ? behind : beyond,
   }
 }
 
 /** A page to be handed out. What is stored is never changed in place, so long pages are copied while others get a turn. */
-export async function shownPage<Row, Shown>(page: Page<Row>, show: (row: Row) => Shown): Promise<Page<Shown>> {
+export async function shownPage<Row, Shown>(
+  reading: Promise<Page<Row>>,
+  show: (row: Row) => Shown,
+): Promise<Page<Shown>> {
+  const page = await reading
   const rows: Shown[] = []
-  await inSlices(clock, page.rows, (row) => rows.push(show(row)))
+  await inSlices(systemClock(), page.rows, (row) => rows.push(show(row)))
   return { ...page, rows }
-}
-
-const noFilters = new Set(['limit', 'page', 'after', 'before', 'descending', 'maxBytes'])
-
-function hasFilters(query: object): boolean {
-  return Object.entries(query).some(([name, value]) => value !== undefined && !noFilters.has(name))
 }
 
 function* matching<Row>(
@@ -79,12 +70,6 @@ function* matching<Row>(
     const row = find(id)
     if (row !== null) yield [id, row]
   }
-}
-
-function count(walk: Generator<unknown, void>): number {
-  let total = 0
-  while (!walk.next().done) total++
-  return total
 }
 
 /** Whether the row has this name, time and metadata, as far as the query asks. */

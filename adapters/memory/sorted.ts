@@ -87,16 +87,6 @@ export function first({ chunks: [chunk] }: Sorted): Position | undefined {
   return chunk && positionIn(chunk, 0)
 }
 
-/** The id that so many others stand before; null when there are no more than that, or for a number below 0. */
-export function idAt({ chunks }: Sorted, index: number): string | null {
-  let left = index
-  for (const { ids } of chunks) {
-    if (left < ids.length) return ids[left] ?? null
-    left -= ids.length
-  }
-  return null
-}
-
 /** The ids of positions with a number from `min` up to `max`, upwards, without a pair for each. The list may not change meanwhile. */
 export function* idsUpTo(list: Sorted, max: number, min = -Infinity): Generator<string, void> {
   for (let which = min === -Infinity ? 0 : chunkOf(list, min, ''); which < list.chunks.length; which++) {

@@ -29,15 +29,16 @@ export function memoryWorkspaces(access: Access): Workspaces {
         return handedOut(roomOf(state, idOrName) ?? (named === undefined ? undefined : roomOf(state, named)))
       }),
 
-    async list(query) {
-      const page = await access.read((state) =>
-        pageOf(state.roomIds, query, (id) => {
-          const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
-          return isListed(row, query) ? row : null
-        }),
-      )
-      return await shownPage(page, copyOf)
-    },
+    list: (query) =>
+      shownPage(
+        access.read((state) =>
+          pageOf(state.roomIds, query, (id) => {
+            const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
+            return isListed(row, query) ? row : null
+          }),
+        ),
+        copyOf,
+      ),
 
     update: (row, from) =>
       access.write((state) => {

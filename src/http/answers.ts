@@ -1,15 +1,14 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Operation } from '../operations/operation.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { inSlices } from '../runtime/slices.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Created, StoredAnswer } from '../services/use-cases.ts'
 import type { PageOf } from '../surface/lists.ts'
-import { pageLinks } from './page-links.ts'
 import { json, refusalOf } from './respond.ts'
 
 const documents = lazy(() => import('./configuration-document.ts'))
+const pages = lazy(() => import('./page-answer.ts'))
 
 type Asked = { readonly request: Request; readonly url: URL; readonly clock: EngineClock }
 
@@ -24,7 +23,7 @@ export async function answerOf({ answers, list }: Operation, answer: unknown, as
       `[${(answer as readonly StoredAnswer[]).map((entry) => publishJson('error' in entry ? refusalOf(entry.error) : entry)).join(',')}]`,
     )
   }
-  if (list) return await pageOf(asked, answer as PageOf<object>, rowJson)
+  if (list) return await (await pages()).pageAnswer(asked, answer as PageOf<object>, rowJson)
   if (schema === 'ConfigDocument') return (await documents()).documentAnswer(answer as ConfigDocument, asked)
   if (answers[201] === undefined) return json(200, rowJson(answer))
   if (answers[200] === undefined) return json(201, answer)
@@ -47,53 +46,4 @@ export function publishJson(answer: Created<StoredEvent> | EntryRefusal): string
   if ('row' in answer) return `{"event":${eventJson(answer.row)},"created":${answer.created}}`
   const { status, body } = answer
   return JSON.stringify({ error: { status, ...body } })
-}
-
-/** A page, in cursor mode with the addresses beside it as the client may follow them. Rows may be long: others get a turn. */
-async function pageOf(
-  { url, clock }: Asked,
-  page: PageOf<object>,
-  rowJson: (row: unknown) => string,
-): Promise<Response> {
-  const text = new LongText()
-  text.add('total' in page ? `{"total":${page.total},"data":[` : '{"data":[')
-  let separator = ''
-  await inSlices(clock, page.data, (row) => {
-    text.add(separator + rowJson(row))
-    separator = ','
-  })
-  if ('total' in page) text.add(']}')
-  else {
-    const { next, prev } = pageLinks(url.pathname, url.searchParams, page)
-    text.add(`],"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
-  }
-  return json(200, text.body())
-}
-
-const encoder = new TextEncoder()
-const partLength = 65_536
-
-/** A text that is put together bit by bit, and that is encoded meanwhile when it is long. */
-class LongText {
-  readonly #parts: Uint8Array[] = []
-  #last = ''
-
-  add(text: string): void {
-    this.#last += text
-    if (this.#last.length < partLength) return
-    this.#parts.push(encoder.encode(this.#last))
-    this.#last = ''
-  }
-
-  body(): string | Uint8Array<ArrayBuffer> {
-    if (this.#parts.length === 0) return this.#last
-    const parts = [...this.#parts, encoder.encode(this.#last)]
-    const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-    let at = 0
-    for (const part of parts) {
-      bytes.set(part, at)
-      at += part.length
-    }
-    return bytes
-  }
 }
