@@ -12,7 +12,7 @@ const maxInFlight = 2
 /** A second flush goes beside the first one with at least this many entries or bytes, or when the first takes this long. */
 const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
-const usualMaxWaitMs = 5
+const maxWaitMs = 5
 const deadlineMs = 10_000
 const lingerMs = 50
 
@@ -47,15 +47,13 @@ interface BatcherOptions<Entry, Answer> {
   readonly clock: Clock
   readonly batches: boolean
   readonly resends?: boolean
-  /** A few entries wait so long for a flush that is under way before they get a flush of their own. Default 5. */
-  readonly maxWaitMs?: number
   onOverload?(): void
 }
 
 /**
  * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are in
  * flight: the second one only when it is worth a statement of its own (32 entries or 128 KiB), or when the first takes longer than
- * `maxWaitMs`. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent once more, so
+ * 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent once more, so
  * `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends each batch once.
  */
 export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
@@ -87,7 +85,7 @@ class Batches<Entry, Answer> {
   constructor(options: BatcherOptions<Entry, Answer>) {
     this.#options = options
     this.#lingering = new DelayedCall(options.clock, lingerMs, () => this.#hurry())
-    this.#patience = new DelayedCall(options.clock, options.maxWaitMs ?? usualMaxWaitMs, () => this.#sendAnother())
+    this.#patience = new DelayedCall(options.clock, maxWaitMs, () => this.#sendAnother())
   }
 
   get waiting(): number {
