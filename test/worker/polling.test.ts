@@ -133,12 +133,13 @@ test('while jobs wait for slots a worker does not ask when the next job falls du
     events: ['*'],
     retry: { config: { attempts: [0, 5] } },
   })
+  const failed = { ...ok, status: 500 }
   const inFlight = (part: string) => http.inFlight.filter(({ request }) => request.url.includes(part))
   await posthorn.start()
   for (const workspace of ['default', 'other']) {
     await posthorn.events.create(workspace, { event_type: 'x', data: {} })
     await clock.advance(0)
-    http.inFlight.at(-1)!.answer(workspace === 'other' ? { ...ok, status: 500 } : ok)
+    http.inFlight.at(-1)!.answer(workspace === 'other' ? failed : ok)
     await clock.advance(0)
   }
   for (let i = 0; i < 500; i++) await posthorn.events.create('default', { event_type: 'x', data: { i } })
