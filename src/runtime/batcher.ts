@@ -15,7 +15,7 @@ const maxInFlight = 2
  */
 const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
-const usualMaxWaitMs = 5
+const maxWaitMs = 5
 const deadlineMs = 10_000
 const lingerMs = 50
 
@@ -51,17 +51,15 @@ interface BatcherOptions<Entry, Answer> {
   readonly clock: Clock
   readonly batches: boolean
   readonly resends?: boolean
-  /** A few entries wait so long for a flush that is under way before they get a flush of their own. Default 5. */
-  readonly maxWaitMs?: number
   onOverload?(): void
 }
 
 /**
  * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are
  * in flight: the second only when it is worth a separate statement (32 entries or 128 KiB), or when the first takes
- * longer than `maxWaitMs`. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is
- * sent once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false`
- * sends each batch once.
+ * longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent
+ * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends
+ * each batch once.
  */
 export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
   const batches = new Batches(options)
@@ -92,7 +90,7 @@ class Batches<Entry, Answer> {
   constructor(options: BatcherOptions<Entry, Answer>) {
     this.#options = options
     this.#lingering = new DelayedCall(options.clock, lingerMs, () => this.#hurry())
-    this.#patience = new DelayedCall(options.clock, options.maxWaitMs ?? usualMaxWaitMs, () => this.#sendAnother())
+    this.#patience = new DelayedCall(options.clock, maxWaitMs, () => this.#sendAnother())
   }
 
   get waiting(): number {

@@ -24,8 +24,6 @@ export class AttemptSettler {
       clock: ctx.clock,
       batches: ctx.batches,
       resends: ctx.resends,
-      // Nobody waits for an outcome: few statements matter more.
-      maxWaitMs: 50,
     })
   }
 

@@ -64,8 +64,8 @@ async function deliveryLoop(run: Run): Promise<void> {
       if (max > 0 && claimed >= max) return // more jobs may be due
       // Where jobs wait for slots the next claim is near, and finds what falls due meanwhile.
       const isNear = claimed > 0 && parts.slots.areMostlyInUse()
-      const asks = max > 0 && !isNear && !wakeups.jobs.isRemembered()
-      const ms = asks ? Math.min(idle.ms, await untilDue(), parts.slots.untilRoom()) : isNear ? idle.ms : idle.maxMs
+      const asks = max > 0 && !wakeups.jobs.isRemembered()
+      const ms = asks ? Math.min(idle.ms, isNear ? Infinity : await untilDue(), parts.slots.untilRoom()) : idle.maxMs
       const cause = await wakeups.jobs.wait(ms, signal)
       idle.waited(cause)
       // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New

@@ -116,9 +116,9 @@ export class Slots {
     return this.#slow.has(group)
   }
 
-  /** Milliseconds between two claims, unless new jobs come: while most slots are in use a claim is to fill several. */
+  /** Milliseconds between two claims, unless new jobs come. */
   gapMs(): number {
-    return Math.max(this.#spread.gapMs(), this.areMostlyInUse() ? this.#spread.gatherMs() : 0)
+    return this.#spread.gapMs()
   }
 
   /** Whether more jobs may wait than slots allow: a workspace alone gets three quarters of the slots. */

@@ -8,8 +8,6 @@ const claimsInRequest = 50
 const maxGapMs = 20
 /** Where claims would be less than this apart, starts are not spread. */
 const minGapMs = 5
-/** A claim waits at most this long for more slots. */
-const maxGatherMs = 10
 /** A claim takes at least as many jobs, where they are due. */
 const minAtOnce = 8
 
@@ -52,14 +50,6 @@ export class Spread {
   gapMs(): number {
     const ms = this.#takesMs / claimsInRequest
     return ms < minGapMs ? 0 : Math.min(Math.round(ms), maxGapMs)
-  }
-
-  /**
-   * Milliseconds to wait for more slots before a claim while most slots are in use, so that a claim takes several jobs: no
-   * slot is free for more than an eighth of the time of a request.
-   */
-  gatherMs(): number {
-    return Math.min(Math.floor(this.#takesMs / 8), maxGatherMs)
   }
 
   /** The most jobs to claim at once: twice as many as requests end in a gap while all slots are in use (Little's law). */

@@ -99,11 +99,14 @@ export async function compare(
   {
     rounds,
     items,
+    contender = (name) => name,
     setting,
     after = async () => {},
   }: {
     rounds: number
     items: number
+    /** What runs under a name, where that is not the contender of this name. */
+    contender?: (name: string) => string
     setting: (name: string) => Promise<Setting>
     /** Called after each run; throws when the run does not count. */
     after?: (name: string) => Promise<void>
@@ -114,7 +117,7 @@ export async function compare(
     // Another order each round, so that nobody always comes after the same one.
     const order = [...names.slice(round % names.length), ...names.slice(0, round % names.length)]
     for (const name of order) {
-      runs.get(name)!.push(await runApart(name, await setting(name)))
+      runs.get(name)!.push(await runApart(contender(name), await setting(name)))
       await after(name)
     }
   }

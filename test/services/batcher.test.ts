@@ -5,9 +5,7 @@ import { batcher } from '../../src/runtime/batcher.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A batcher whose flushes are answered by hand. */
-function byHand(
-  options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string; maxWaitMs?: number } = {},
-) {
+function byHand(options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string } = {}) {
   const clock = fakeClock()
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
   const subject = batcher<number, string>({
@@ -19,7 +17,6 @@ function byHand(
     workspaceOf: options.workspaceOf ?? (() => 'w'),
     clock,
     batches: options.batches ?? true,
-    ...(options.maxWaitMs !== undefined && { maxWaitMs: options.maxWaitMs }),
   })
   return { clock, flushes, subject, sizes: () => flushes.map(({ batch }) => batch.length) }
 }
@@ -73,19 +70,6 @@ describe('a batcher', () => {
     flushes[0]!.answer()
     flushes[2]!.answer()
     expect(await Promise.all(answers)).toHaveLength(34)
-  })
-
-  test('a few entries wait for the first flush as long as they may', async () => {
-    const { clock, flushes, subject, sizes } = byHand({ maxWaitMs: 50 })
-    const answers = [subject.add(1)]
-    await turn()
-    answers.push(subject.add(2))
-    await clock.advance(49)
-    expect(sizes()).toEqual([1])
-    await clock.advance(1)
-    expect(sizes()).toEqual([1, 1])
-    for (const { answer } of flushes) answer()
-    expect(await Promise.all(answers)).toHaveLength(2)
   })
 
   test('lets what lingers go along with the next that does not, in order', async () => {

@@ -166,21 +166,6 @@ describe('a wake-up', () => {
   })
 })
 
-test('claims wait for more slots only while most are in use', async () => {
-  const { slot, fake, claims, take, proven } = set({ concurrency: 16, perEndpoint: 16 })
-  proven('a')
-  const few = take(...claims(8, 'a'))
-  await fake.advance(80)
-  for (const one of few) end(slot, one)
-  expect(slot.gapMs()).toBe(0)
-  const first = take(...claims(8, 'a'))
-  expect(slot.gapMs()).toBe(0)
-  take(...claims(1, 'a'))
-  expect(slot.gapMs()).toBeGreaterThan(0)
-  end(slot, first[0]!)
-  expect(slot.gapMs()).toBe(0)
-})
-
 describe('slow endpoints', () => {
   const tryAll = (
     claims: (count: number, group: string, workspace?: string) => Claim[],
