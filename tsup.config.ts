@@ -1,6 +1,5 @@
 import { copyFileSync, readdirSync, readFileSync } from 'node:fs'
 
-import type { Plugin } from 'esbuild'
 import { defineConfig, type Options } from 'tsup'
 
 import { pages } from './test/support/pages.ts'
@@ -35,7 +34,7 @@ const shared = {
   clean: true,
 } satisfies Options
 
-/** A package that is part of the built package. */
+/** A package that is part of the built package; the licence lies beside the files. */
 export const joined = 'ipaddr.js'
 
 /** Packages that are part of the built command line, so that nobody has to install them. */
@@ -46,15 +45,6 @@ const preamble = [
   ...bundled.map((name) => `/*! ${name}\n${readFileSync(`node_modules/${name}/LICENSE`, 'utf8').trim()}\n*/`),
   `import { createRequire as requireOf } from 'node:module'; const require = requireOf(import.meta.url)`,
 ].join('\n')
-
-/** Says in the code of the joined package where the licence lies. */
-const notice: Plugin = {
-  name: 'notice',
-  setup: ({ onLoad }) =>
-    onLoad({ filter: /node_modules\/ipaddr\.js\/.*\.js$/ }, ({ path }) => ({
-      contents: `/*! ${joined}, MIT: LICENSE-${joined}.txt */\n${readFileSync(path, 'utf8')}`,
-    })),
-}
 
 export default defineConfig([
   {
@@ -69,7 +59,7 @@ export default defineConfig([
     dts: true,
     sourcemap: true,
     onSuccess: async () => copyFileSync(`node_modules/${joined}/LICENSE`, `dist/LICENSE-${joined}.txt`),
-    esbuildPlugins: [pages, texts, notice],
+    esbuildPlugins: [pages, texts],
     plugins: [sharedFile('dist', Object.keys(entries))],
   },
   {

@@ -45,10 +45,8 @@ export function recordFields(
   for (const name of names) {
     const value = headers[name]! // a key of `headers`
     length += name.length + value.length
-    if (length > bounds.maxBytes || !plain.test(value) || !plain.test(name) || bounds.redact?.has(name)) {
-      return recordUnfit(headers, names, bounds)
-    }
-    if (name !== name.toLowerCase()) return recordUnfit(headers, names, bounds)
+    const isFit = plain.test(value) && plain.test(name) && name === name.toLowerCase()
+    if (!isFit || length > bounds.maxBytes || bounds.redact?.has(name)) return recordUnfit(headers, names, bounds)
   }
   return headers
 }
@@ -60,10 +58,7 @@ function recordUnfit(
 ): Record<string, string> {
   // Names in lower case are unlike each other, so that those beyond the bound need not be looked at.
   if (names.every((name) => name === name.toLowerCase())) return cutAt(bounds.maxBytes, shown(headers, names, bounds))
-  return recordHeaders(
-    names.flatMap((name) => [name, headers[name]!]), // its own key
-    bounds,
-  )
+  return recordHeaders(Object.entries(headers).flat(), bounds)
 }
 
 function* shown(
@@ -71,7 +66,7 @@ function* shown(
   names: readonly string[],
   { redact }: HeaderBounds,
 ): Generator<[string, string]> {
-  for (const name of names) yield [name, redact?.has(name) ? redacted : headers[name]!] // its own key
+  for (const name of names) yield [name, redact?.has(name) ? redacted : headers[name]!] // a key of `headers`
 }
 
 /**
