@@ -7,11 +7,13 @@ import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
-/** Events that are walked by time before an index is asked: where what is sought is dense, they are enough. */
+/** Events that are walked by time where many come in a minute: where what is sought is dense, they are enough. */
 const walkedFirst = raw('500')
 /** Attempts that were made by hand whose events are looked up. */
 const maxLookedUp = 1_000
-/** Attempts among which a page is looked for, at last. */
+/** Attempts that are read first for each event of a page: some lie beyond the page by the slack of ids. */
+const firstShare = 3
+/** More attempts than these are not read for a page. */
 const maxWindow = 10_000
 
 type Heads = Promise<readonly EventHead[]>
@@ -33,8 +35,6 @@ export async function timeline(db: Database, workspaceId: string, query: Timelin
     return merged([await last(['RETRYING']), others], query)
   }
 
-  const near = await read(db, walked(db, workspaceId, query, having, 'near'), query)
-  if (near.length >= query.limit) return near
   return status === 'SUCCESSFUL'
     ? read(db, walked(db, workspaceId, query, having), query)
     : byIds(db, workspaceId, query, having)
@@ -133,12 +133,15 @@ function walked(
     select from ${t.attempts} f join ${t.outcomes} o on o.attempt_id = f.id
     where f.event_id = a.event_id and f.endpoint_id = a.endpoint_id and o.status = 'FAILED'
   )`
-  const has = sql`exists (
-    select from ${t.attempts} a ${status === 'OPEN' ? sql`join ${t.open_attempts} n on n.id = a.id` : nothing}
+  const isOpen = sql`(select true from ${t.open_attempts} n where n.id = a.id)`
+  // Each event is looked up: a join may read a table that was large a moment ago.
+  const has = sql`(
+    select true from ${t.attempts} a
     where a.event_id = e.id and ${all([
       ...equals(raw('a.endpoint_id'), endpoint_id),
+      ...(status === 'OPEN' ? [isOpen] : []),
       ...(retried === false ? [sql`not ${failed}`] : []),
-    ])}
+    ])} limit 1
   )`
   if (how !== 'near') return eventsOf(db, workspaceId, query, [...how, has])
   return sql`(
@@ -217,7 +220,7 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
   if (others === null || isAstray) return walkAll()
   const older = () => beforeAttempts(db, workspaceId, query, having)
   const first = descending ? [] : await older()
-  for (let window = 2 * limit; window < maxWindow; window *= 4) {
+  for (let window = firstShare * limit; window < maxWindow; window *= 4) {
     const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
     const ids = [...others, ...rows.map((row) => row['event_id'] as string)]
     const found = await ofIds(db, workspaceId, query, ids)
@@ -226,6 +229,9 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
     const end = timeOfId(rows.at(-1)!['id'] as string)! // none is astray
     const sure = found.filter(({ created_at: at }) => (descending ? at > end + slackMs : at < end - slackMs))
     if (first.length + sure.length >= limit) return merged([first, sure], query)
+    const near =
+      window > firstShare * limit ? [] : await read(db, walked(db, workspaceId, query, having, 'near'), query)
+    if (near.length >= limit) return near
   }
   return walkAll()
 }
@@ -240,7 +246,9 @@ async function beforeAttempts(db: Database, workspaceId: string, query: Timeline
     where a.workspace = ${workspace} and (select true from ${t.outcomes} o where o.attempt_id = a.id)
     order by a.created_at limit 1`)
   const before = sql`e.created_at < ${numberOrNull(oldest?.['time'] ?? null) ?? Number.MAX_SAFE_INTEGER}::bigint`
-  const near = await db.ask(sql`select 1 from ${t.events} e where e.workspace = ${workspace} and ${before} limit 1`)
+  const near = await db.ask(
+    sql`select 1 from ${t.events} e where e.workspace = ${workspace} and ${before} order by e.created_at limit 1`,
+  )
   if (near.length === 0) return []
   const ids = having.status === 'OPEN' ? await fewEvents(db, byHand(db, workspaceId, having, raw('not o.apart'))) : null
   return ids === null
