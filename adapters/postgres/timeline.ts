@@ -11,8 +11,6 @@ import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 const walkedFirst = raw('500')
 /** Attempts that were made by hand whose events are looked up. */
 const maxLookedUp = 1_000
-/** Attempts that are read first for each event of a page: some lie beyond the page by the slack of ids. */
-const firstShare = 3
 /** More attempts than these are not read for a page. */
 const maxWindow = 10_000
 
@@ -100,6 +98,8 @@ function standing(
 ): Sql {
   const { t } = db
   const { endpoint_id, response_status } = query.having!
+  // The index of an endpoint is never to be passed over for that of a workspace.
+  const workspace = raw(endpoint_id === undefined ? 'o.workspace' : 'o.workspace + 0')
   const open = sql`exists (
     select from ${t.attempts} a join ${t.open_attempts} n on n.id = a.id
     where a.event_id = o.event_id and a.endpoint_id = o.endpoint_id
@@ -107,7 +107,7 @@ function standing(
   return sql`(
     select distinct x.event_id from unnest(${stands}::text[]) s (stands) cross join lateral (
       select distinct on (o.event_at, o.event_id) o.event_id from ${t.outcomes} o
-      where o.stands = s.stands and o.workspace = ${keyOf(db, workspaceId)} and ${all([
+      where o.stands = s.stands and ${workspace} = ${keyOf(db, workspaceId)} and ${all([
         ...equals(raw('o.endpoint_id'), endpoint_id),
         ...equals(raw('o.event_type'), query.event_type),
         ...(response_status === undefined ? [] : [sql`o.response_status = ${response_status}::int`]),
@@ -211,17 +211,22 @@ function madeWithEvents(
  * that was made by hand, and events of before the oldest attempt that is kept.
  */
 async function byIds(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
-  const { descending, limit } = query
-  const walkAll = () => read(db, walked(db, workspaceId, query, having), query)
-  const [others, isAstray] = await Promise.all([
+  const { descending, limit, event_type } = query
+  const walk = (how?: 'near') => read(db, walked(db, workspaceId, query, having, how), query)
+  // Of a type few events are near in any case.
+  const ofType = event_type === undefined ? [] : await walk('near')
+  if (ofType.length >= limit) return ofType
+  const part = (window: number) => db.ask(madeWithEvents(db, workspaceId, query, window))
+  let window = limit * (having.status === 'OPEN' ? 2 : 3)
+  const [others, isAstray, firstPart] = await Promise.all([
     fewEvents(db, byHand(db, workspaceId, having)),
     hasAstray(db, workspaceId),
+    part(window),
   ])
-  if (others === null || isAstray) return walkAll()
+  if (others === null || isAstray) return walk()
   const older = () => beforeAttempts(db, workspaceId, query, having)
   const first = descending ? [] : await older()
-  for (let window = firstShare * limit; window < maxWindow; window *= 4) {
-    const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
+  for (let rows = firstPart; ; rows = await part((window *= 4))) {
     const ids = [...others, ...rows.map((row) => row['event_id'] as string)]
     const found = await ofIds(db, workspaceId, query, ids)
     if (rows.length < window) return merged([first, found, descending ? await older() : []], query)
@@ -229,11 +234,10 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
     const end = timeOfId(rows.at(-1)!['id'] as string)! // none is astray
     const sure = found.filter(({ created_at: at }) => (descending ? at > end + slackMs : at < end - slackMs))
     if (first.length + sure.length >= limit) return merged([first, sure], query)
-    const near =
-      window > firstShare * limit ? [] : await read(db, walked(db, workspaceId, query, having, 'near'), query)
+    const near = rows === firstPart && event_type === undefined ? await walk('near') : []
     if (near.length >= limit) return near
+    if (window * 4 > maxWindow) return walk()
   }
-  return walkAll()
 }
 
 /** Events whose first attempts may be purged: open attempts that follow them are looked up. */
