@@ -7,11 +7,11 @@ import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
-/** Events that are walked by time before an index is asked: where what is sought is dense, they are enough. */
+/** Events that are walked by time where many come in a minute: where what is sought is dense, they are enough. */
 const walkedFirst = raw('500')
 /** Attempts that were made by hand whose events are looked up. */
 const maxLookedUp = 1_000
-/** Attempts among which a page is looked for, at last. */
+/** More attempts than these are not read for a page. */
 const maxWindow = 10_000
 
 type Heads = Promise<readonly EventHead[]>
@@ -33,8 +33,6 @@ export async function timeline(db: Database, workspaceId: string, query: Timelin
     return merged([await last(['RETRYING']), others], query)
   }
 
-  const near = await read(db, walked(db, workspaceId, query, having, 'near'), query)
-  if (near.length >= query.limit) return near
   return status === 'SUCCESSFUL'
     ? read(db, walked(db, workspaceId, query, having), query)
     : byIds(db, workspaceId, query, having)
@@ -100,6 +98,8 @@ function standing(
 ): Sql {
   const { t } = db
   const { endpoint_id, response_status } = query.having!
+  // The index of an endpoint is never to be passed over for that of a workspace.
+  const workspace = raw(endpoint_id === undefined ? 'o.workspace' : 'o.workspace + 0')
   const open = sql`exists (
     select from ${t.attempts} a join ${t.open_attempts} n on n.id = a.id
     where a.event_id = o.event_id and a.endpoint_id = o.endpoint_id
@@ -107,7 +107,7 @@ function standing(
   return sql`(
     select distinct x.event_id from unnest(${stands}::text[]) s (stands) cross join lateral (
       select distinct on (o.event_at, o.event_id) o.event_id from ${t.outcomes} o
-      where o.stands = s.stands and o.workspace = ${keyOf(db, workspaceId)} and ${all([
+      where o.stands = s.stands and ${workspace} = ${keyOf(db, workspaceId)} and ${all([
         ...equals(raw('o.endpoint_id'), endpoint_id),
         ...equals(raw('o.event_type'), query.event_type),
         ...(response_status === undefined ? [] : [sql`o.response_status = ${response_status}::int`]),
@@ -133,12 +133,15 @@ function walked(
     select from ${t.attempts} f join ${t.outcomes} o on o.attempt_id = f.id
     where f.event_id = a.event_id and f.endpoint_id = a.endpoint_id and o.status = 'FAILED'
   )`
-  const has = sql`exists (
-    select from ${t.attempts} a ${status === 'OPEN' ? sql`join ${t.open_attempts} n on n.id = a.id` : nothing}
+  const isOpen = sql`(select true from ${t.open_attempts} n where n.id = a.id)`
+  // Each event is looked up: a join may read a table that was large a moment ago.
+  const has = sql`(
+    select true from ${t.attempts} a
     where a.event_id = e.id and ${all([
       ...equals(raw('a.endpoint_id'), endpoint_id),
+      ...(status === 'OPEN' ? [isOpen] : []),
       ...(retried === false ? [sql`not ${failed}`] : []),
-    ])}
+    ])} limit 1
   )`
   if (how !== 'near') return eventsOf(db, workspaceId, query, [...how, has])
   return sql`(
@@ -208,17 +211,22 @@ function madeWithEvents(
  * that was made by hand, and events of before the oldest attempt that is kept.
  */
 async function byIds(db: Database, workspaceId: string, query: TimelineQuery, having: AttemptSought): Heads {
-  const { descending, limit } = query
-  const walkAll = () => read(db, walked(db, workspaceId, query, having), query)
-  const [others, isAstray] = await Promise.all([
+  const { descending, limit, event_type } = query
+  const walk = (how?: 'near') => read(db, walked(db, workspaceId, query, having, how), query)
+  // Of a type few events are near in any case.
+  const ofType = event_type === undefined ? [] : await walk('near')
+  if (ofType.length >= limit) return ofType
+  const part = (window: number) => db.ask(madeWithEvents(db, workspaceId, query, window))
+  let window = limit * (having.status === 'OPEN' ? 2 : 3)
+  const [others, isAstray, firstPart] = await Promise.all([
     fewEvents(db, byHand(db, workspaceId, having)),
     hasAstray(db, workspaceId),
+    part(window),
   ])
-  if (others === null || isAstray) return walkAll()
+  if (others === null || isAstray) return walk()
   const older = () => beforeAttempts(db, workspaceId, query, having)
   const first = descending ? [] : await older()
-  for (let window = 2 * limit; window < maxWindow; window *= 4) {
-    const rows = await db.ask(madeWithEvents(db, workspaceId, query, window))
+  for (let rows = firstPart; ; rows = await part((window *= 4))) {
     const ids = [...others, ...rows.map((row) => row['event_id'] as string)]
     const found = await ofIds(db, workspaceId, query, ids)
     if (rows.length < window) return merged([first, found, descending ? await older() : []], query)
@@ -226,8 +234,10 @@ async function byIds(db: Database, workspaceId: string, query: TimelineQuery, ha
     const end = timeOfId(rows.at(-1)!['id'] as string)! // none is astray
     const sure = found.filter(({ created_at: at }) => (descending ? at > end + slackMs : at < end - slackMs))
     if (first.length + sure.length >= limit) return merged([first, sure], query)
+    const near = rows === firstPart && event_type === undefined ? await walk('near') : []
+    if (near.length >= limit) return near
+    if (window * 4 > maxWindow) return walk()
   }
-  return walkAll()
 }
 
 /** Events whose first attempts may be purged: open attempts that follow them are looked up. */
@@ -240,7 +250,9 @@ async function beforeAttempts(db: Database, workspaceId: string, query: Timeline
     where a.workspace = ${workspace} and (select true from ${t.outcomes} o where o.attempt_id = a.id)
     order by a.created_at limit 1`)
   const before = sql`e.created_at < ${numberOrNull(oldest?.['time'] ?? null) ?? Number.MAX_SAFE_INTEGER}::bigint`
-  const near = await db.ask(sql`select 1 from ${t.events} e where e.workspace = ${workspace} and ${before} limit 1`)
+  const near = await db.ask(
+    sql`select 1 from ${t.events} e where e.workspace = ${workspace} and ${before} order by e.created_at limit 1`,
+  )
   if (near.length === 0) return []
   const ids = having.status === 'OPEN' ? await fewEvents(db, byHand(db, workspaceId, having, raw('not o.apart'))) : null
   return ids === null

@@ -18,6 +18,9 @@ const { at } = spanUntil(Date.now() - 60_000)
 const all = ['postgres', 'redis'] as const
 const named = all.filter((engine) => words.includes(engine))
 
+const minute = 60_000
+const hours = (field: string, part: number, ms = 6 * 60 * minute) => ({ [field]: { gte: at(part), lt: at(part) + ms } })
+
 type Queries = Readonly<Record<string, () => Promise<void>>>
 
 const servers = await startServers()
@@ -48,9 +51,6 @@ async function measure(engine: Engine): Promise<void> {
   }
   await close()
 }
-
-const minute = 60_000
-const hours = (field: string, part: number, ms = 6 * 60 * minute) => ({ [field]: { gte: at(part), lt: at(part) + ms } })
 
 function ofAttempts(posthorn: Posthorn): Queries {
   const page = (query: object) => async () => void (await posthorn.attempts.list('default', { limit: 20, ...query }))
