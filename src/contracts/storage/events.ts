@@ -47,6 +47,7 @@ export type EventHead = Pick<StoredEvent, 'id' | 'event_type' | 'unique_id' | 'c
 
 /** What an attempt has to be, that is no TEST one. */
 export interface AttemptSought {
+  /** To this endpoint. */
   readonly endpoint_id?: string
   /** An ended attempt is the last of its event and endpoint that ended. */
   readonly status?: StoredStatus
@@ -54,6 +55,7 @@ export interface AttemptSought {
   readonly exhausted?: true
   /** With OPEN: whether a try failed before. */
   readonly retried?: boolean
+  /** With FAILED: the status of the answer. */
   readonly response_status?: number
 }
 
