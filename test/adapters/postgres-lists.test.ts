@@ -1,7 +1,7 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { postgres } from '../../adapters/postgres/index.ts'
+import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import type { TimelineQuery } from '../../src/contracts/storage/events.ts'
 import type { Delivery, Posthorn } from '../../src/exports.ts'
@@ -124,6 +124,27 @@ describe.skipIf(url === null)('lists of deliveries on PostgreSQL', { timeout: 60
       expect(whole, text).toEqual([])
       expect(maxRows, text).toBeLessThan(200)
     }
+  })
+
+  test('outcomes that the version before wrote are found after migrate()', async () => {
+    const before = await pages({ status: 'FAILED' })
+    const retrying = await pages({ status: 'RETRYING' })
+    const standing = async () => {
+      const { rows } = await pool.query<{ id: string }>(
+        `select attempt_id || ' ' || stands as id from ${schema}.outcomes where stands is not null order by attempt_id`,
+      )
+      return rows.map(({ id }) => id)
+    }
+    const stood = await standing()
+    await pool.query(
+      `update ${schema}.outcomes set stands = null, event_at = null, event_id = null, endpoint_id = null`,
+    )
+    await pool.query(`drop index ${schema}.outcomes_stands`)
+    await pool.query(`delete from ${schema}.expansions where version = 13`)
+    await migrate(pool, { schema })
+    expect(await standing()).toEqual(stood)
+    expect(keys(await pages({ status: 'FAILED' }))).toEqual(keys(before))
+    expect(keys(await pages({ status: 'RETRYING' }))).toEqual(keys(retrying))
   })
 
   test('where first attempts are purged, their deliveries are found by those that are left', async () => {
