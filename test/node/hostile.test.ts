@@ -291,15 +291,17 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
     test('on which an answer comes that nobody asked for gives it to nobody', async () => {
       const answer = (body: string): string => `${head}content-length: ${body.length}\r\n\r\n${body}`
       let requests = 0
+      let forged = 0
       const { url } = await rawReceiver((socket) => {
         socket.on('data', () => {
           socket.write(answer(`answer ${++requests}`))
-          setTimeout(() => socket.write(answer('forged')), 20)
+          setTimeout(() => socket.write(answer('forged'), () => void forged++), 20)
         })
       })
       const { send } = client()
       expect(await send(url)).toMatchObject({ body: 'answer 1' })
-      await new Promise((later) => setTimeout(later, 60))
+      await expect.poll(() => forged).toBe(1)
+      await new Promise((later) => setTimeout(later, 40))
       expect(await send(url)).toMatchObject({ body: 'answer 2' })
     })
 
