@@ -1,3 +1,4 @@
+import { joinBytes } from '../core/encoding.ts'
 import { inSlices } from '../runtime/slices.ts'
 import type { PageOf } from '../surface/lists.ts'
 import { pageLinks } from './page-links.ts'
@@ -42,13 +43,6 @@ class LongText {
 
   body(): string | Uint8Array<ArrayBuffer> {
     if (this.#parts.length === 0) return this.#last
-    const parts = [...this.#parts, encoder.encode(this.#last)]
-    const bytes = new Uint8Array(parts.reduce((length, part) => length + part.length, 0))
-    let at = 0
-    for (const part of parts) {
-      bytes.set(part, at)
-      at += part.length
-    }
-    return bytes
+    return joinBytes(...this.#parts, encoder.encode(this.#last))
   }
 }
