@@ -1,11 +1,11 @@
 import type { Adding, AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { type IdBounds, idBounds, idOfDue, slackMs } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
-import { json, number } from '../sql/values.ts'
+import { number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
 import { hasAstray, idsWithin } from './astray.ts'
 import type { Database } from './database.ts'
-import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
 import { eventOf } from '../sql/rows.ts'
 import { settle } from './settle.ts'
@@ -305,7 +305,7 @@ function adding(
     from given g join kept k on k.id = g.event_id`
   return sql`
     with given as (
-      select * from jsonb_to_recordset(${json(newAttempts(attempts))}::text::jsonb) as g (${newAttempt})
+      ${newAttempts(attempts)}
     ),
     -- A purge may not take an event while an attempt is added to it.
     kept as materialized (

@@ -7,7 +7,7 @@ import { oldestDue } from './waiting.ts'
 /**
  * The part of a claim that finds the oldest due job (`head_at`, `head_id`) of groups that may have such a job: the
  * groups of a query (id, workspace, next_at), groups that hints name, and groups with lapsed holds. `next_at` is null
- * except for groups of the query.
+ * except for groups of the query. No job that waits is due before `from_at`, or a hint says so that this claim does not see.
  */
 export function called(db: Database, round: Round, groups: Sql): Sql {
   const { t } = db
@@ -21,23 +21,24 @@ export function called(db: Database, round: Round, groups: Sql): Sql {
     head as materialized (
       select c.*, oldest.due_at as head_at, oldest.id as head_id
       from (
-        select id, max(workspace) as workspace, max(next_at) as next_at
+        select id, max(workspace) as workspace, max(next_at) as next_at, min(from_at) as from_at
         from (
-          select r.id, r.workspace, r.next_at
+          select r.id, r.workspace, r.next_at, r.next_at as from_at
           from ready cross join lateral unnest(ready.ids, ready.workspaces, ready.times) r (id, workspace, next_at)
           union all
-          select n.group_id, coalesce(n.workspace, g.workspace, ''), null
+          select n.group_id, coalesce(n.workspace, g.workspace, ''), null, least(n.due_at, g.next_at)
           from (
-            select h.group_id, h.workspace
+            select h.group_id, h.workspace, h.due_at
             from hint cross join lateral unnest(hint.groups, hint.workspaces, hint.times) h (group_id, workspace, due_at)
             where h.due_at <= ${now}
             union all
-            select unnest(array(select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now})), null
+            select unnest(array(select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now})), null,
+              ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')}
           ) n
-          left join lateral (select workspace, paused_until from ${t.groups} where id = n.group_id limit 1) g on true
+          left join lateral (select workspace, next_at, paused_until from ${t.groups} where id = n.group_id limit 1) g on true
           where ${isOpen(round, raw('n.group_id'))} and coalesce(g.paused_until, 0) <= ${now}
         ) named group by id
       ) c
-      ${oldestDue(db, round, raw('c.id'))}
+      ${oldestDue(db, round, { group: raw('c.id'), dueFrom: raw('c.from_at') })}
     )`
 }

@@ -18,7 +18,7 @@ export function hintsRead({ t }: Database): Sql {
     ),
     worked_in as (
       delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
-      returning group_id, workspace
+      returning group_id, workspace, due_at
     )`
 }
 
@@ -35,16 +35,22 @@ export function moved(db: Database, round: Round): Sql {
         g.version, g.next_at as before, oldest.due_at as next_at,
         case when oldest.due_at is not null then greatest(oldest.due_at, g.paused_until) end as ready_at
       from (
-        select id, max(workspace) as workspace, bool_or(worked_in) as worked_in,
+        select id, max(workspace) as workspace, bool_or(worked_in) as worked_in, min(from_at) as from_at,
           array_agg(job) filter (where job is not null) as taken
         from (
-          select id, workspace, false as worked_in, null as job from head where next_at is not null and head_at is distinct from next_at
-          union all select group_id, workspace, false, id from taken
-          union all select group_id, workspace, true, null from worked_in
+          select id, workspace, false as worked_in, null as job, coalesce(head_at, from_at) as from_at from head
+          where next_at is not null and head_at is distinct from next_at
+          union all select group_id, workspace, false, id, head_at from taken
+          union all select group_id, workspace, true, null, due_at from worked_in
         ) named group by id
       ) d
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
-      cross join lateral (${nextWaiting(db, round, raw('d.id'), raw("coalesce(d.taken, '{}')"))}) oldest
+      cross join lateral (${nextWaiting(
+        db,
+        round,
+        { group: raw('d.id'), dueFrom: raw('least(d.from_at, g.next_at)') },
+        raw("coalesce(d.taken, '{}')"),
+      )}) oldest
     ),
     moved as (
       insert into ${t.groups} as g (id, workspace, next_at, version)

@@ -1,4 +1,5 @@
 import type { Round } from './claim-round.ts'
+import { arrayText } from '../sql/columns.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /**
@@ -19,9 +20,4 @@ export function closedGroups({ closed }: Round): Sql {
   return closed.length === 0
     ? nothing
     : sql`closed as materialized (select unnest(${arrayText(closed)}::text::text[]) as id),`
-}
-
-/** An array as PostgreSQL writes it, which takes drivers longer. */
-function arrayText(texts: readonly string[]): string {
-  return `{${texts.map((text) => `"${/["\\]/.test(text) ? text.replace(/["\\]/g, '\\$&') : text}"`).join(',')}}`
 }

@@ -7,8 +7,9 @@ import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
+import { type Columns, rowsOf } from '../sql/columns.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
-import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 
@@ -110,6 +111,25 @@ async function round(
   }
 }
 
+const idOf = ({ event }: IngestEntry): string => event.id
+
+const entryColumns: Columns<IngestEntry> = {
+  workspace_id: ['id', ({ workspaceId }) => workspaceId],
+  revision: ['bigint', ({ revision }) => revision],
+  event_type: ['text', ({ event }) => event.event_type],
+  data: ['text', ({ event }) => event.data],
+  unique_id: ['id', ({ event }) => event.unique_id],
+  trace: ['text', ({ trace }) => trace],
+  token: ['text', ({ token }) => token],
+  ingested_at: ['bigint', ({ event }) => event.ingested_at],
+  created_at: ['bigint', ({ event }) => event.created_at],
+  updated_at: ['bigint', ({ event }) => event.updated_at],
+}
+const contestedColumns: Columns<IngestEntry> = {
+  ...entryColumns,
+  keys: ['jsonb', (entry) => json(contestedKeys(entry))],
+}
+
 /** What became of events, by their ids. Those that something stands against are not in it. */
 type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
 
@@ -117,29 +137,15 @@ type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
 async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean): Promise<Outcome> {
   const { run, t } = db
   const isContested = entries.some((entry) => contestedKeys(entry).length > 0)
-  const events = entries.map((entry) => {
-    const { workspaceId, revision, event, trace, token } = entry
-    return {
-      ...event,
-      workspace_id: workspaceId,
-      revision,
-      ...(trace !== undefined && { trace }),
-      ...(token !== undefined && { token }),
-      ...(isContested && { keys: contestedKeys(entry) }),
-    }
-  })
   const planned = entries.flatMap(({ attempts }) => attempts)
   const woken = enqueue ? (db.woken ?? nothing) : nothing
   const rows = await run(sql`
     with planned as materialized (
-      select * from jsonb_to_recordset(${json(newAttempts(planned))}::text::jsonb)
-        as a (${newAttempt})
+      ${newAttempts(planned)}
     ),
     given as materialized (
       select w.key as workspace, g.*
-      from jsonb_to_recordset(${json(events)}::text::jsonb)
-        as g (id text collate "C", workspace_id text collate "C", revision bigint, event_type text, data text,
-          unique_id text collate "C", trace text, token text, ingested_at bigint, created_at bigint, updated_at bigint, keys jsonb)
+      from (${rowsOf(entries, idOf, isContested ? contestedColumns : entryColumns)}) g
       join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
       where not exists (select from ${t.events} e where e.id = g.id)
         and g.id <> all(array(

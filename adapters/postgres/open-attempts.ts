@@ -3,19 +3,29 @@ import { lowRank } from '../../src/core/job-rank.ts'
 import { isAstray } from '../../src/core/id-bounds.ts'
 import type { Database } from './database.ts'
 import { added } from './queue.ts'
+import { type Columns, rowsOf } from '../sql/columns.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
-/** The columns of an attempt to be made, as JSON rows are read. */
-export const newAttempt = raw(`id text collate "C", event_id text collate "C", endpoint_id text collate "C",
-  attempt_number int, trigger_mode text, scheduled_at bigint, created_at bigint, astray boolean`)
+/** Attempts to be made as rows of the table, but for their workspaces. */
+export function newAttempts<Attempt extends NewAttempt>(
+  attempts: readonly Attempt[],
+  columns: Columns<Attempt> = {},
+): Sql {
+  return rowsOf(attempts, ({ id }) => id, { ...attemptColumns, ...columns })
+}
 
-/** Attempts as rows of `newAttempt`. */
-export function newAttempts<Attempt extends NewAttempt>(attempts: readonly Attempt[]): readonly Attempt[] {
-  return attempts.map((attempt) => (isAstray(attempt) ? { ...attempt, astray: true } : attempt))
+const attemptColumns: Columns<NewAttempt> = {
+  event_id: ['id', ({ event_id }) => event_id],
+  endpoint_id: ['id', ({ endpoint_id }) => endpoint_id],
+  attempt_number: ['int', ({ attempt_number }) => attempt_number],
+  trigger_mode: ['text', ({ trigger_mode }) => trigger_mode],
+  scheduled_at: ['bigint', ({ scheduled_at }) => scheduled_at],
+  created_at: ['bigint', ({ created_at }) => created_at],
+  astray: ['boolean', (attempt) => isAstray(attempt) || null],
 }
 
 /**
- * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempt`), `enqueue` with their
+ * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempts`), `enqueue` with their
  * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
  * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose jobs are of low priority.
  */

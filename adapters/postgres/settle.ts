@@ -1,10 +1,11 @@
-import type { Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
+import type { PlannedAttempt, Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
 import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { lowOf, newAttempt, newAttempts, openAttempts } from './open-attempts.ts'
+import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
+import { type Columns, rowsOf } from '../sql/columns.ts'
 import { storable } from '../sql/rows.ts'
 import { nothing, type Sql, sql } from '../sql/sql.ts'
 
@@ -65,14 +66,14 @@ async function settleTogether(
   }
   const given = [...first.values()]
   const claims = enqueue ? settlements.flatMap(({ claim }) => claim ?? []) : []
-  const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, of: attempt.id }]))
+  const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, follows: attempt.id }]))
 
   const followUps = sql`,
     ${openAttempts(
       db,
       sql`select n.*, c.workspace
-        from jsonb_to_recordset(${json(newAttempts(nexts))}::text::jsonb) as n ("of" text collate "C", ${newAttempt})
-        join closed c on c.id = n."of"`,
+        from (${newAttempts(nexts, followed)}) n
+        join closed c on c.id = n.follows`,
       enqueue,
       { follow: true, low: lowOf(nexts) },
     )}`
@@ -82,12 +83,7 @@ async function settleTogether(
 
   const rows = await run(sql`
     with given as materialized (
-      select * from jsonb_to_recordset(${json(given.map(outcomeOf))}::text::jsonb)
-        as g (n int, id text collate "C", workspace_id text collate "C", endpoint_id text collate "C", status text,
-          exhausted boolean, attempted_at bigint, settled_at bigint, error_code text, error_message text,
-          request_method text, request_url text, request_headers text, request_body text, request_from_event boolean,
-          response_status int, response_latency float8, response_headers text, response_body text,
-          disable_url text, counted text, event_id text collate "C", attempt_number int)
+      ${rowsOf(given, ({ attempt }) => attempt.id, outcomeColumns)}
     ),
     held as (
       select o.id from ${t.open_attempts} o
@@ -216,31 +212,29 @@ function noting({ t }: Database, given: readonly Settlement[]): Sql {
     )`
 }
 
-function outcomeOf(settlement: Settlement, n: number) {
-  const { attempt, request, response, disable, workspaceId } = settlement
-  const { status, exhausted, attempted_at, settled_at, error_code, error_message, counted } = settlement
-  return {
-    n,
-    id: attempt.id,
-    workspace_id: workspaceId,
-    endpoint_id: attempt.endpoint_id,
-    status,
-    exhausted,
-    attempted_at,
-    settled_at,
-    error_code,
-    error_message: storable(error_message),
-    request_method: request?.method,
-    request_url: storable(request?.url),
-    request_headers: request?.headers && storable(json(request.headers)),
-    request_body: storable(request?.body),
-    request_from_event: request?.fromEvent,
-    response_status: response?.status,
-    response_latency: response?.latency,
-    response_headers: response?.headers && storable(json(response.headers)),
-    response_body: storable(response?.body),
-    disable_url: disable?.url,
-    counted: counted === null ? null : storable(noteText(settlement, counted)),
-    ...(isLater(settlement) && { event_id: attempt.event_id, attempt_number: attempt.attempt_number }),
-  }
+const outcomeColumns: Columns<Settlement> = {
+  n: ['int', (_, n) => n],
+  workspace_id: ['id', ({ workspaceId }) => workspaceId],
+  endpoint_id: ['id', ({ attempt }) => attempt.endpoint_id],
+  status: ['text', ({ status }) => status],
+  exhausted: ['boolean', ({ exhausted }) => exhausted],
+  attempted_at: ['bigint', ({ attempted_at }) => attempted_at],
+  settled_at: ['bigint', ({ settled_at }) => settled_at],
+  error_code: ['text', ({ error_code }) => error_code],
+  error_message: ['text', ({ error_message }) => storable(error_message)],
+  request_method: ['text', ({ request }) => request?.method],
+  request_url: ['text', ({ request }) => storable(request?.url)],
+  request_headers: ['text', ({ request }) => request?.headers && storable(json(request.headers))],
+  request_body: ['text', ({ request }) => storable(request?.body)],
+  request_from_event: ['boolean', ({ request }) => request?.fromEvent],
+  response_status: ['int', ({ response }) => response?.status],
+  response_latency: ['float8', ({ response }) => response?.latency],
+  response_headers: ['text', ({ response }) => response?.headers && storable(json(response.headers))],
+  response_body: ['text', ({ response }) => storable(response?.body)],
+  disable_url: ['text', ({ disable }) => disable?.url],
+  counted: ['text', (settlement) => settlement.counted && storable(noteText(settlement, settlement.counted))],
+  event_id: ['id', (settlement) => (isLater(settlement) ? settlement.attempt.event_id : null)],
+  attempt_number: ['int', (settlement) => (isLater(settlement) ? settlement.attempt.attempt_number : null)],
 }
+
+const followed: Columns<PlannedAttempt & { readonly follows: string }> = { follows: ['id', ({ follows }) => follows] }

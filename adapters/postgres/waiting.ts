@@ -12,23 +12,29 @@ export function dueAt(at: Sql): Sql {
   return sql`(${at} & ${raw(String(lowRank - 1))})`
 }
 
-/** Of the jobs `j` of a group those that wait and are due by a time, in their order. */
-function waiting({ t }: Database, { now }: Round, { group, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
+/** Of the jobs `j` of a group those that wait and are due in a range of time, in their order. */
+function waiting({ t }: Database, { now }: Round, { group, dueFrom, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
   // A range with two ends promises few jobs, so that they are read in order, however deep the backlog of a group is beside
   // others: else it might be sorted as a whole.
   const range = isLow
-    ? sql`j.due_at >= ${unseen(lowRank, 'bigint')} and j.due_at <= ${unseen(dueBy + lowRank, 'bigint')}`
-    : sql`j.due_at >= ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')} and j.due_at <= ${unseen(dueBy, 'bigint')}`
+    ? sql`j.due_at >= greatest(${dueFrom}, 0) + ${unseen(lowRank, 'bigint')} and j.due_at <= ${unseen(dueBy + lowRank, 'bigint')}`
+    : sql`j.due_at >= ${dueFrom} and j.due_at <= ${unseen(dueBy, 'bigint')}`
   return {
     from: sql`from ${t.jobs} j where j.group_id = ${group} and ${range} and (j.held_until > ${unseen(now, 'bigint')}) is not true`,
     order: raw('order by j.due_at, j.id'),
   }
 }
 
-interface Ask {
-  readonly group: Sql
+interface Ask extends Place {
   readonly dueBy: number
   readonly isLow: boolean
+}
+
+/** Where to look for jobs that wait. */
+interface Place {
+  readonly group: Sql
+  /** No job of the group that waits is due before. What lies before is not read: places of jobs that are held, or gone. */
+  readonly dueFrom: Sql
 }
 
 /** The slots of a group that this caller has in use, by JSON that names them. */
@@ -40,11 +46,12 @@ function inUse(slots: string, group: Sql): Sql {
  * A query of the jobs that a group offers, in order: `id`, `due_at` (where it stands), `at` (its place in the table).
  * `locked`: each job is locked as it is read; jobs that others have locked are passed over.
  */
-export function offered(db: Database, round: Round, group: Sql, { locked = false } = {}): Sql {
+export function offered(db: Database, round: Round, place: Place, { locked = false } = {}): Sql {
+  const { group } = place
   const lock = locked ? raw('for update skip locked') : nothing
   const room = sql`${unseen(round.cap, 'bigint')} - ${inUse(round.groups, group)}`
   const part = (isLow: boolean, limit: Sql) => {
-    const { from, order } = waiting(db, round, { group, dueBy: round.now, isLow })
+    const { from, order } = waiting(db, round, { ...place, dueBy: round.now, isLow })
     return sql`select * from (select j.id, j.due_at, j.ctid as at ${from} ${order} limit ${limit} ${lock}) j`
   }
   return sql`
@@ -60,9 +67,9 @@ function lowRoom({ cap, low }: Round, group: Sql): Sql {
  * The oldest due job of a group as `oldest (due_at, id)`, of whatever priority; nothing where the group has none to give.
  * What follows a query's `from`.
  */
-export function oldestDue(db: Database, round: Round, group: Sql): Sql {
+export function oldestDue(db: Database, round: Round, place: Place): Sql {
   const first = (isLow: boolean) => {
-    const { from, order } = waiting(db, round, { group, dueBy: round.now, isLow })
+    const { from, order } = waiting(db, round, { ...place, dueBy: round.now, isLow })
     return sql`(select ${isLow ? dueAt(raw('j.due_at')) : raw('j.due_at')} as due_at, j.id ${from} ${order} limit 1)`
   }
   const isLowFirst = raw('usual.due_at is null or (low.due_at, low.id) < (usual.due_at, usual.id)')
@@ -70,7 +77,7 @@ export function oldestDue(db: Database, round: Round, group: Sql): Sql {
     left join lateral ${first(false)} usual on true
     left join lateral ${first(true)} low on true
     cross join lateral (
-      select case when low.id is null or usual.id is null and ${lowRoom(round, group)} = 0
+      select case when low.id is null or usual.id is null and ${lowRoom(round, place.group)} = 0
         then 'usual' when ${isLowFirst} then 'low' else 'usual' end as which
     ) w
     cross join lateral (
@@ -80,9 +87,9 @@ export function oldestDue(db: Database, round: Round, group: Sql): Sql {
 }
 
 /** When the oldest waiting job of a group falls due, but for jobs of these ids: a query of one row. */
-export function nextWaiting(db: Database, round: Round, group: Sql, but: Sql): Sql {
+export function nextWaiting(db: Database, round: Round, place: Place, but: Sql): Sql {
   const first = (isLow: boolean) => {
-    const { from, order } = waiting(db, round, { group, dueBy: lowRank - 1, isLow })
+    const { from, order } = waiting(db, round, { ...place, dueBy: lowRank - 1, isLow })
     return sql`(select ${dueAt(raw('j.due_at'))} ${from} and (j.id = any(${but})) is not true ${order} limit 1)`
   }
   return sql`select least(${first(false)}, ${first(true)}) as due_at`
