@@ -10,12 +10,14 @@ import type { PluginRegistry, PreparedPlugin } from './contracts/plugin.ts'
 import type { Job, Queue } from './contracts/queue.ts'
 import type { RequestLog } from './contracts/request-log.ts'
 import type { RowSecrets } from './contracts/row-secrets.ts'
+import type { PlannedAttempt } from './contracts/storage/attempts.ts'
 import type { Process } from './contracts/storage/processes.ts'
 import type { Change } from './contracts/storage/configuration.ts'
 import type { Storage } from './contracts/storage.ts'
 import type { Telemetry } from './contracts/telemetry.ts'
 import type { Settings } from './settings.ts'
 import type { Endpoint } from './schema/endpoint.ts'
+import type { StoredEvent } from './schema/event.ts'
 import type { Plugin } from './schema/plugin.ts'
 import type { Source } from './schema/source.ts'
 import type { Workspace } from './schema/workspace.ts'
@@ -73,6 +75,23 @@ export interface ConfigurationCache {
   all(): Iterable<CompiledConfiguration>
 }
 
+/** Hands attempts that are about to be stored to the worker of this process. */
+export interface HandOff {
+  /** The attempts as they are to be stored. Null when the worker takes none of them over. */
+  take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[]): Handed | null
+  /** Jobs went to the queue, so that later ones come behind them. */
+  queued(jobs: readonly Job[]): void
+}
+
+export interface Handed {
+  /** Those that the worker takes over have a lease. */
+  readonly attempts: readonly PlannedAttempt[]
+  /** They were stored: the worker sends those whose jobs are held, see `IngestAnswer`. */
+  stored(event: StoredEvent, trace: string | undefined, held: readonly string[]): void
+  /** They were not stored. `mayBe`: nobody knows. */
+  notStored(mayBe: boolean): void
+}
+
 /** Everything that services need from outside. An instance has a single context; `using(tx)` derives a context with the bound storage. */
 export interface Context {
   readonly storage: Storage
@@ -108,6 +127,8 @@ export interface Context {
   readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */
   readonly resends: boolean
+  /** Where attempts may be handed to the worker of this process; null while no worker runs, and inside a transaction of the host. */
+  readonly handOff: { to: HandOff | null }
   /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */
   enqueued(jobs: readonly Job[]): void
   /** Says that the attempts of these endpoints need wait no longer: their jobs may be claimed at once. */

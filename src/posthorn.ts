@@ -105,7 +105,9 @@ function assemble(platform: Platform, options: Options): Posthorn {
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
+    handOff: { to: null },
     enqueued(added) {
+      ctx.handOff.to?.queued(added)
       const hint = wakeFor(added, jobs, clock)
       if (hint === null || ownQueue) return hint?.()
       later.run('handing jobs to the queue', () => queue.add(added).then(hint))
@@ -187,6 +189,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     configuration: configurationReader({ ...outer, storage, secrets }, outer.configuration),
     batches: false,
     resends: false,
+    handOff: { to: null },
     enqueued: (jobs) => void added.push(...jobs),
     resumed: async (endpointIds) => void resumed.push(...endpointIds),
     emit(name, signal) {

@@ -114,8 +114,8 @@ function ingest(
   const taken = attempts.find((attempt) => state.attempts.has(attempt.id))
   if (taken !== undefined) return { kind: 'rejected', cause: new Error(`attempt id ${taken.id} is taken`) }
 
-  addEvent(state, room, entry, enqueue)
-  return { kind: 'stored' }
+  const held = addEvent(state, room, entry, enqueue)
+  return held.length === 0 ? { kind: 'stored' } : { kind: 'stored', held }
 }
 
 /** Whether an event was stored by an earlier flush of the same call. */

@@ -13,6 +13,7 @@ const maxCounted = 10_000
 /** The queue, over the queue part of the state. */
 export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
   return {
+    takesLeases: true,
     add: (jobs) => access.write((state) => addJobs(state, jobs)),
     complete: (claims) => access.write((state) => completeJobs(state, claims)),
 
@@ -130,16 +131,25 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
   }
 }
 
-/** Adds jobs that are not known yet. Storage calls it in the steps in which it writes attempts. */
-export function addJobs(state: State, jobs: readonly Job[]): void {
-  for (const { id, workspace, group, due_at, priority } of jobs) {
+/** Adds jobs that are not known yet, and answers which are held with their leases. Storage calls it in the steps in which it writes attempts. */
+export function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
+  const held: string[] = []
+  for (const { id, workspace, group, due_at, priority, lease } of jobs) {
     if (state.queue.jobs.has(id)) continue
     const job: Job = { id, workspace, group, due_at, ...(priority && { priority }) }
     const kept: KeptJob = { job, token: null, heldUntil: 0 }
     state.queue.jobs.set(id, kept)
+    if (lease !== undefined && (state.queue.groups.get(group)?.pausedUntil ?? 0) <= lease.from) {
+      kept.token = lease.token
+      kept.heldUntil = lease.until
+      add(state.queue.held, [lease.until, id])
+      held.push(id)
+      continue
+    }
     wait(state, kept)
     state.news.jobs = true
   }
+  return held
 }
 
 /** Removes jobs that are held with these tokens. */

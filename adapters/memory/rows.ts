@@ -5,20 +5,22 @@ import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
 import { add, ascending, first, remove, sorted } from './sorted.ts'
 import { addJobs } from './queue.ts'
 
-/** Stores an event with its attempts. */
+/** Stores an event with its attempts. Answers the attempts whose jobs are held with their leases. */
 export function addEvent(
   state: State,
   room: Room,
   { event, attempts, trace, token }: IngestEntry,
   enqueue: boolean,
-): void {
+): readonly string[] {
   const kept: KeptEvent = { room, event: { ...event }, trace, token, attempts: sorted(), open: attempts.length }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
   add(room.timeline, [event.created_at, event.id])
   if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)
   if (attempts.length === 0) add(state.idle, [event.created_at, event.id])
-  for (const attempt of attempts) keepOpen(state, kept, attempt, enqueue)
+  const held: string[] = []
+  for (const attempt of attempts) held.push(...keepOpen(state, kept, attempt, enqueue))
+  return held
 }
 
 /** Whether the times of an attempt have a place in an order. */
@@ -32,15 +34,16 @@ export function addAttempt(state: State, of: KeptEvent, attempt: PlannedAttempt,
   keepOpen(state, of, attempt, enqueue)
 }
 
-function keepOpen(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): void {
-  const { id, endpoint_id, scheduled_at, priority } = attempt
+function keepOpen(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): readonly string[] {
+  const { id, endpoint_id, scheduled_at, priority, lease } = attempt
   state.attempts.set(id, { of, attempt: openAttempt(attempt, of.event.event_type) })
   add(of.room.attempts, [0, id])
   add(of.attempts, [0, id])
   add(state.open, [scheduled_at, id])
-  if (!enqueue) return
+  if (!enqueue) return []
   const job = { id, workspace: of.room.row.id, group: endpoint_id, due_at: scheduled_at }
-  addJobs(state, [priority === undefined ? job : { ...job, priority }])
+  const isUsual = priority === undefined && lease === undefined
+  return addJobs(state, [isUsual ? job : { ...job, ...(priority && { priority }), ...(lease && { lease }) }])
 }
 
 /** Replaces an open attempt by how it ended. */

@@ -2,6 +2,7 @@ import type { Round } from './claim-round.ts'
 import { isOpen, unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
+import { namedBy } from './release.ts'
 import { oldestDue } from './waiting.ts'
 
 /**
@@ -32,8 +33,11 @@ export function called(db: Database, round: Round, groups: Sql): Sql {
             from hint cross join lateral unnest(hint.groups, hint.workspaces, hint.times) h (group_id, workspace, due_at)
             where h.due_at <= ${now}
             union all
-            select unnest(array(select group_id from ${t.jobs} where held_until > 0 and held_until <= ${now})), null,
-              ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')}
+            select l.group_id, l.workspace, ${unseen(Number.MIN_SAFE_INTEGER, 'bigint')}
+            from (
+              select array_agg(group_id) as groups, array_agg(${namedBy(raw('token'))}) as workspaces
+              from ${t.jobs} where held_until > 0 and held_until <= ${now}
+            ) lapsed cross join lateral unnest(lapsed.groups, lapsed.workspaces) l (group_id, workspace)
           ) n
           left join lateral (select workspace, next_at, paused_until from ${t.groups} where id = n.group_id limit 1) g on true
           where ${isOpen(round, raw('n.group_id'))} and coalesce(g.paused_until, 0) <= ${now}

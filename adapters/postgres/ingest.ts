@@ -12,6 +12,7 @@ import { eventColumns, eventOf } from '../sql/rows.ts'
 import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
+import { granted, leaseColumns } from './queue.ts'
 
 /** Stores events with their attempts and answers entry by entry. */
 export async function ingest(
@@ -40,10 +41,13 @@ export async function ingest(
   }
 
   db.passed(entries.reduce((rows, { attempts }) => rows + Math.max(attempts.length, 1), 0))
-  if (enqueue && entries.some((entry) => entry.attempts.length > 0 && answers.get(entry)?.kind === 'stored')) {
-    if (db.woken === null) await notify('jobs')
-  }
+  if (enqueue && db.woken === null && entries.some((entry) => someWait(entry, answers.get(entry)))) await notify('jobs')
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more
+}
+
+/** Whether jobs of an entry wait to be claimed. */
+function someWait({ attempts }: IngestEntry, answer: IngestAnswer | undefined): boolean {
+  return answer?.kind === 'stored' && attempts.length > (answer.held?.length ?? 0)
 }
 
 /** The first entry with each id, and entries that repeat the id of such an entry. */
@@ -94,10 +98,12 @@ async function round(
   enqueue: boolean,
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   try {
-    const outcome = await store(db, entries, enqueue)
+    const { outcome, leased } = await store(db, entries, enqueue)
     const answers = entries.flatMap((entry): (readonly [IngestEntry, IngestAnswer])[] => {
       const kind = outcome.get(entry.event.id)
-      return kind === undefined ? [] : [[entry, { kind }]]
+      if (kind === undefined) return []
+      const held = leased.size === 0 ? [] : entry.attempts.flatMap(({ id }) => (leased.has(id) ? id : []))
+      return [[entry, held.length === 0 ? { kind } : { kind: 'stored', held }]]
     })
     const rest = entries.filter((entry) => !outcome.has(entry.event.id))
     return rest.length === 0 ? answers : [...answers, ...(await explain(db, rest))]
@@ -133,16 +139,22 @@ const contestedColumns: Columns<IngestEntry> = {
 /** What became of events, by their ids. Those that something stands against are not in it. */
 type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
 
-/** Stores what nothing stands against. */
-async function store(db: Database, entries: readonly IngestEntry[], enqueue: boolean): Promise<Outcome> {
+/** Stores what nothing stands against. `leased`: the attempts whose jobs are held. */
+async function store(
+  db: Database,
+  entries: readonly IngestEntry[],
+  enqueue: boolean,
+): Promise<{ readonly outcome: Outcome; readonly leased: ReadonlySet<unknown> }> {
   const { run, t } = db
   const isContested = entries.some((entry) => contestedKeys(entry).length > 0)
   const planned = entries.flatMap(({ attempts }) => attempts)
+  const isLeased = enqueue && planned.some(({ lease }) => lease !== undefined)
   const woken = enqueue ? (db.woken ?? nothing) : nothing
   const rows = await run(sql`
     with planned as materialized (
-      ${newAttempts(planned)}
+      ${newAttempts(planned, isLeased ? leaseColumns : {})}
     ),
+    ${isLeased ? sql`lease as materialized (select * from ${granted(db, sql`select * from planned`)} l),` : nothing}
     given as materialized (
       select w.key as workspace, g.*
       from (${rowsOf(entries, idOf, isContested ? contestedColumns : entryColumns)}) g
@@ -166,9 +178,17 @@ async function store(db: Database, entries: readonly IngestEntry[], enqueue: boo
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),
-    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue, { low: lowOf(planned) })}
-    select id, 'stored' as kind from stored union all select id, 'held' from held ${woken}`)
-  return new Map(rows.map((row) => [row['id'], row['kind'] as 'stored' | 'held']))
+    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue, {
+      low: lowOf(planned),
+      leases: isLeased ? raw('lease') : null,
+    })}
+    select id, 'stored' as kind from stored union all select id, 'held' from held
+    ${isLeased ? sql`union all select id, 'leased' from queued where token is not null` : nothing} ${woken}`)
+  const leased = new Set(rows.flatMap((row) => (row['kind'] === 'leased' ? [row['id']] : [])))
+  const outcome = rows
+    .filter((row) => row['kind'] !== 'leased')
+    .map((row) => [row['id'], row['kind'] as 'stored' | 'held'] as const)
+  return { outcome: new Map(outcome), leased }
 }
 
 /** Says of entries that were not stored why not, in a statement that sees what others wrote meanwhile. */

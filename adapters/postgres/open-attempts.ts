@@ -27,25 +27,31 @@ const attemptColumns: Columns<NewAttempt> = {
 /**
  * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempts`), `enqueue` with their
  * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
- * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose jobs are of low priority.
+ * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose
+ * jobs are of low priority. `leases`: a query that tells which jobs are held from the start (id and `leaseColumns`).
  */
 export function openAttempts(
   db: Database,
   attempts: Sql,
   enqueue: boolean,
-  { byHand = false, follow = false, low = [] }: { byHand?: boolean; follow?: boolean; low?: readonly string[] } = {},
+  { byHand = false, follow = false, low = [], leases = null }: OpenOptions = {},
 ): Sql {
   const { t } = db
   const rank =
     low.length === 0
-      ? raw('scheduled_at')
-      : sql`scheduled_at + case when id = any(${low}::text[]) then ${raw(String(lowRank))} else 0 end`
+      ? raw('m.scheduled_at')
+      : sql`m.scheduled_at + case when m.id = any(${low}::text[]) then ${raw(String(lowRank))} else 0 end`
+  const lease =
+    leases === null
+      ? raw('0 as held_until, null::text as token')
+      : raw('coalesce(l.lease_until, 0) as held_until, l.lease_token as token')
+  const made = leases === null ? raw('from made m') : sql`from made m left join ${leases} l on l.id = m.id`
   const queued = sql`, ${added(
     db,
-    sql`select id, endpoint_id as group_id, ${rank} as due_at from made`,
+    sql`select m.id, m.endpoint_id as group_id, ${rank} as due_at, ${lease} ${made}`,
     sql`
-      select endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(scheduled_at)
-      from made m group by endpoint_id, workspace`,
+      select m.endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(m.scheduled_at)
+      ${made} ${leases === null ? nothing : raw('where l.lease_token is null')} group by m.endpoint_id, m.workspace`,
   )}`
   const columns = raw(
     `id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at, astray${byHand ? ', first' : ''}`,
@@ -62,6 +68,13 @@ export function openAttempts(
       select id, workspace, endpoint_id, scheduled_at, ${raw(byHand ? 'true' : follow ? 'false' : 'null')} from made
       on conflict do nothing
     )${enqueue ? queued : nothing}`
+}
+
+interface OpenOptions {
+  readonly byHand?: boolean
+  readonly follow?: boolean
+  readonly low?: readonly string[]
+  readonly leases?: Sql | null
 }
 
 /** The ids of attempts whose jobs are of low priority. */

@@ -1,6 +1,7 @@
-import type { Queue } from '../../src/contracts/queue.ts'
+import type { Job, Lease, Queue } from '../../src/contracts/queue.ts'
 import { rankOf } from '../../src/core/job-rank.ts'
 import { claimer } from './claim.ts'
+import { type Columns, rowsOf } from '../sql/columns.ts'
 import { json, number, numberOrNull } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { repairer } from './repair-lines.ts'
@@ -20,23 +21,28 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
   const repaired = repairer(db)
   const claim = claimer(db)
   return {
+    takesLeases: true,
     async add(jobs) {
-      if (jobs.length === 0) return
-      await run(sql`
+      if (jobs.length === 0) return []
+      const ids = new Set<string>()
+      const first = jobs.filter(({ id }) => !ids.has(id) && ids.add(id)) // of jobs with the same id the first counts
+      const rows = await run(sql`
         with given as materialized (
-          select * from jsonb_to_recordset(${json(jobs.map((job) => ({ ...job, due_at: rankOf(job) })))}::text::jsonb)
-            as g (id text collate "C", workspace text collate "C", "group" text collate "C", due_at bigint)
+          ${rowsOf(first, ({ id }) => id, jobColumns)}
         ),
         ${added(
           db,
-          sql`select id, "group" as group_id, due_at from given`,
           sql`
-          select q.group_id, max(g.workspace), min(${due('q')}) from queued q join given g on g.id = q.id and g."group" = q.group_id
-          group by q.group_id`,
+          select g.id, g.group_id, g.due_at, coalesce(l.lease_until, 0) as held_until, l.lease_token as token
+          from given g left join ${granted(db, sql`select *, group_id as endpoint_id from given`)} l on l.id = g.id`,
+          sql`
+          select q.group_id, max(g.workspace), min(${due('q')}) from queued q join given g on g.id = q.id and g.group_id = q.group_id
+          where q.token is null group by q.group_id`,
         )}
-        select 1 as done`)
+        select id from queued where token is not null`)
       db.passed(jobs.length)
-      await notify('jobs')
+      if (rows.length < jobs.length) await notify('jobs')
+      return rows.map((row) => row['id'] as string)
     },
 
     async claim(options) {
@@ -139,15 +145,39 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
   }
 }
 
+/** How a job is held from the start. */
+export const leaseColumns: Columns<{ readonly lease?: Lease }> = {
+  lease_token: ['text', ({ lease }) => lease?.token],
+  lease_from: ['bigint', ({ lease }) => lease?.from],
+  lease_until: ['bigint', ({ lease }) => lease?.until],
+}
+
+/** Of a query (id, endpoint_id, `leaseColumns`) the leases that jobs get: none while the endpoint is paused. */
+export function granted({ t }: Database, query: Sql): Sql {
+  return sql`(
+    select p.id, p.lease_token, p.lease_until from (${query}) p
+    where p.lease_token is not null
+      and (select true from ${t.groups} g where g.id = p.endpoint_id and g.paused_until > p.lease_from) is not true
+  )`
+}
+
+const jobColumns: Columns<Job> = {
+  workspace: ['id', ({ workspace }) => workspace],
+  group_id: ['id', ({ group }) => group],
+  due_at: ['bigint', rankOf],
+  ...leaseColumns,
+}
+
 /**
- * Statements of a `with` that add the jobs of a query (id, group_id, and `due_at`: their rank), those known already left out. `hints` is a
- * query of what they say to claims (group_id, workspace, due_at).
+ * Statements of a `with` that add the jobs of a query (id, group_id, `due_at`: their rank, held_until, token), those known
+ * already left out. `hints` is a query of what they say to claims (group_id, workspace, due_at): nothing of jobs that are held.
  */
 export function added({ t }: Database, jobs: Sql, hints: Sql): Sql {
   return sql`
     queued as (
-      insert into ${t.jobs} (id, group_id, due_at) select id, group_id, due_at from (${jobs}) j order by id
-      on conflict do nothing returning id, group_id, due_at
+      insert into ${t.jobs} (id, group_id, due_at, held_until, token)
+      select id, group_id, due_at, held_until, token from (${jobs}) j order by id
+      on conflict do nothing returning id, group_id, due_at, token
     ),
     hinted as (
       insert into ${t.hints} (group_id, workspace, due_at) ${hints}

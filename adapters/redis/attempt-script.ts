@@ -26,7 +26,7 @@ local function addAttempt(room, event, attempt, touched, workspace, made)
   indexAttempt(event, id)
   redis.call('ZADD', tag .. ':open', due, id)
   if redis.call('HINCRBY', tag .. ':event:' .. event, 'open', 1) == 1 then redis.call('ZREM', tag .. ':idle', event) end
-  if touched then addJob(id, workspace, endpoint, attempt.rank, touched) end
+  if touched then return addJob(id, workspace, endpoint, attempt.rank, attempt.lease, touched) end
 end
 
 -- Whether an event, given by its name in keys, has an attempt to the endpoint, or is that of a test delivery.
@@ -47,11 +47,14 @@ local function noLongerOpen(event)
   end
 end
 
--- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ", "skewed ", "again ", "low".
+-- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ",
+-- "skewed ", "again ", "low ", "held <lease>".
 local function attemptAt(i)
   local id, endpoint, due, created, planned, marks = unpack(ARGV, i, i + 5)
-  local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due }
+  local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due, lease = '' }
   if marks ~= '' then
+    local others, lease = string.match(marks, '^(.-)held (.*)$')
+    if lease then marks, attempt.lease = others, lease end
     attempt.isAstray = string.find(marks, 'astray', 1, true)
     attempt.lists = string.find(marks, 'again', 1, true) and 'both'
     attempt.isSkewed = string.find(marks, 'skewed', 1, true)

@@ -9,6 +9,7 @@ import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
+import { leaseText } from './queue.ts'
 import { isSkewed } from './skewed.ts'
 import { redisTimeline } from './timeline.ts'
 import { removalFunctions } from './removal-script.ts'
@@ -44,6 +45,7 @@ local function undo(i, attempts)
     redis.pcall('ZREM', key .. ':attempts', id)
     pcall(unlist, room, name, id, endpoint, 'OPEN', attempt.created, attempt.due, 'pending')
     redis.pcall('HDEL', queue .. 'jobs', id)
+    redis.pcall('ZREM', queue .. 'held', id)
     -- A group that cannot be read cannot be filed anew.
     if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
   end
@@ -91,10 +93,12 @@ local function judge(i, attempts)
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
   if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
+  local held = {}
   for _, attempt in ipairs(attempts) do
-    addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace, ARGV[i + 8])
+    local how = addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace, ARGV[i + 8])
+    if how == 'held' then held[#held + 1] = attempt.id end
   end
-  return 'stored'
+  return 'stored', table.concat(held, ' ')
 end
 local reply, i = {}, 2
 while i <= #ARGV do
@@ -204,7 +208,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
         const reply = await run(connection, ingest, tag, [enqueue ? 1 : 0, ...args])
         for (const row of rowsOf(reply, 3)) answers.push(answerOf(row))
       }
-      if (enqueue && entries.some(({ attempts }) => attempts.length > 0)) announce()
+      if (enqueue && entries.some((entry, i) => someWait(entry, answers[i]!))) announce()
       return answers
     },
 
@@ -247,7 +251,8 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
 export function attemptArgs(attempt: PlannedAttempt, isAgain = false): readonly (string | number)[] {
   const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
   const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  const marks = `${isAstray(attempt) ? 'astray ' : ''}${isSkewed(attempt) ? 'skewed ' : ''}${isAgain ? 'again ' : ''}${attempt.priority ?? ''}`
+  const held = attempt.lease === undefined ? '' : `held ${leaseText(attempt.lease)}`
+  const marks = `${isAstray(attempt) ? 'astray ' : ''}${isSkewed(attempt) ? 'skewed ' : ''}${isAgain ? 'again ' : ''}${attempt.priority === 'low' ? 'low ' : ''}${held}`
   return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 
@@ -294,9 +299,16 @@ function answerOf([kind, row, data]: readonly string[]): IngestAnswer {
       return { kind, event: eventOf(row!, data!) }
     case 'rejected':
       return { kind, cause: refusal(row!) }
+    case 'stored':
+      return row === '' ? { kind } : { kind, held: row!.split(' ') }
     default:
-      return { kind: kind as 'stored' | 'id_taken' | 'stale' } // the rest of what the script says
+      return { kind: kind as 'id_taken' | 'stale' } // the rest of what the script says
   }
+}
+
+/** Whether jobs of an entry wait to be claimed. */
+function someWait({ attempts }: IngestEntry, answer: IngestAnswer): boolean {
+  return answer.kind === 'stored' && attempts.length > (answer.held?.length ?? 0)
 }
 
 /** Parts of a batch that fit one run each; an entry is never split. */

@@ -237,12 +237,26 @@ local function placeAll(touched)
   writeAll()
 end
 
--- Answers whether the job is new. A job that is known already still tells the workspace of the job's group.
-local function addJob(id, workspace, group, rank, touched)
+-- Whether a job may have a lease ("<from> <until> <token>", or '') from the start.
+local function isGranted(lease, group)
+  if lease == '' then return false end
+  local paused = redis.call('ZSCORE', queue .. 'paused', group)
+  return not paused or tonumber(paused) <= tonumber(string.match(lease, '^%S+'))
+end
+
+-- Answers "held" for a new job that is held with its lease, "waits" for another new job. A job that is known already still
+-- tells the workspace of the job's group.
+local function addJob(id, workspace, group, rank, lease, touched)
+  if isGranted(lease, group) then
+    local until_, token = string.match(lease, '^%S+ (%S+) (%S+)$')
+    if redis.call('HSETNX', queue .. 'jobs', id, rank .. ' ' .. token .. ' ' .. group) == 0 then return nil end
+    redis.call('ZADD', queue .. 'held', until_, id)
+    return 'held'
+  end
   touched[group] = workspace
-  if redis.call('HSETNX', queue .. 'jobs', id, rank .. ' - ' .. group) == 0 then return false end
+  if redis.call('HSETNX', queue .. 'jobs', id, rank .. ' - ' .. group) == 0 then return nil end
   waitIn(group, rank, id)
-  return true
+  return 'waits'
 end
 
 local function touch(touched, group, token)

@@ -1,4 +1,4 @@
-import type { Claim, Queue } from '../../src/contracts/queue.ts'
+import type { Claim, Lease, Queue } from '../../src/contracts/queue.ts'
 import { lowRank, rankOf } from '../../src/core/job-rank.ts'
 import type { Announcer } from './announce.ts'
 import { claimer } from './claim.ts'
@@ -8,15 +8,19 @@ import type { Listener } from './listener.ts'
 import { queueFunctions } from './queue-script.ts'
 import { chunks, run, script } from './scripts.ts'
 
-/** ARGV: id, workspace, group, rank of each job. Answers how many are new. */
+/** ARGV: id, workspace, group, rank and lease or '' of each job. Answers how many are new and wait, then the ids of those held. */
 const add = script(
   `${queueFunctions}
-local touched, added = {}, 0
-for i = 1, #ARGV, 4 do
-  if addJob(ARGV[i], ARGV[i + 1], ARGV[i + 2], ARGV[i + 3], touched) then added = added + 1 end
+local touched, added, reply = {}, 0, { '' }
+for i = 1, #ARGV, 5 do
+  local id, workspace, group, rank, lease = unpack(ARGV, i, i + 4)
+  local how = addJob(id, workspace, group, rank, lease, touched)
+  if how == 'waits' then added = added + 1 end
+  if how == 'held' then reply[#reply + 1] = id end
 end
 placeAll(touched)
-return { tostring(added) }`,
+reply[1] = tostring(added)
+return reply`,
   { again: true },
 )
 
@@ -133,6 +137,11 @@ return nearest and { string.format('%.0f', nearest) } or {}`,
   { again: true },
 )
 
+/** A lease as scripts read it; '' where a job has none. */
+export function leaseText(lease: Lease | undefined): string {
+  return lease === undefined ? '' : `${lease.from} ${lease.until} ${lease.token}`
+}
+
 /** Due jobs of a group that are counted at most. */
 const maxCounted = 10_000
 
@@ -140,14 +149,18 @@ export function redisQueue(connection: Connection, tag: string, listener: Listen
   const holds = (claims: readonly Claim[]) => claims.flatMap(({ id, token }) => [id, token])
 
   return {
+    takesLeases: true,
     async add(jobs) {
       let added = 0
+      const held: string[] = []
       for (const part of chunks(jobs)) {
-        const args = part.flatMap((job) => [job.id, job.workspace, job.group, rankOf(job)])
-        const [count] = await run(connection, add, tag, args)
+        const args = part.flatMap((job) => [job.id, job.workspace, job.group, rankOf(job), leaseText(job.lease)])
+        const [count, ...ids] = await run(connection, add, tag, args)
         added += Number(count)
+        held.push(...ids)
       }
       if (added > 0) announcer.announce()
+      return held
     },
     claim: claimer(connection, tag),
     async extend(claims, until) {

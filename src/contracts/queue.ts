@@ -15,6 +15,15 @@ export interface Job {
    * too.
    */
   readonly priority?: 'low'
+  /** How a new job is held from the start. Only for a queue that `takesLeases`; no job that is answered has it. */
+  readonly lease?: Lease
+}
+
+/** A hold on a job between two times, unix milliseconds. The token ends with `/` and the id of the workspace. */
+export interface Lease {
+  readonly token: string
+  readonly from: number
+  readonly until: number
 }
 
 /** A job held by one worker until its lease ends. The token proves the hold; a stale token changes nothing. */
@@ -51,8 +60,13 @@ export interface ClaimOptions {
  * Sharding would fit behind this contract: shards divide jobs by group, and each shard is a queue.
  */
 export interface Queue extends EnginePart {
-  /** A job already known, waiting or held, is left as it is. */
-  add(jobs: readonly Job[]): Promise<void>
+  /**
+   * A job already known, waiting or held, is left as it is. A new job with a lease is held as if it had been claimed, unless
+   * its group is paused when the lease begins: then it waits. Answers the ids of the jobs that are held with the leases given.
+   */
+  add(jobs: readonly Job[]): Promise<readonly string[]>
+  /** Whether new jobs may have a lease; storage of the same engine then takes attempts with a lease too. */
+  readonly takesLeases?: true
   /**
    * Takes due jobs, in turns by workspace. Two callers never hold the same job. A job whose hold lapsed waits again, at
    * its old place.

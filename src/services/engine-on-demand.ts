@@ -58,7 +58,7 @@ const queue = {
   dueOf: true,
   nextDueAt: true,
   onAdded: true,
-} satisfies Calls<Omit<Queue, 'ping'>>
+} satisfies Calls<Omit<Queue, 'ping' | 'takesLeases'>>
 const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {
@@ -115,7 +115,7 @@ function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'>
     causes: deferred(causes, part('causes')),
     processes: deferred(processes, part('processes')),
     keyedRequests: deferred(keyedRequests, part('keyedRequests')),
-    queue: deferred(queue, part('queue')),
+    queue: { ...deferred(queue, part('queue')), takesLeases: true },
     inbox: deferred(inbox, part('inbox')),
     limiter: deferred(limiter, part('limiter')),
   }

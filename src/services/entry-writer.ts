@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './job-of.ts'
@@ -45,9 +46,14 @@ export class EntryWriter {
   async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const { storage, ownQueue } = this.#ctx
     const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
-    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
-      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
-    )
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) => {
+      const answer = answers[i]!
+      if (answer.kind !== 'stored') return []
+      // The worker took over what is held, and what has a lease for another queue.
+      const isTakenOver = ({ id, lease }: PlannedAttempt) =>
+        lease !== undefined && (!ownQueue || answer.held?.includes(id))
+      return attempts.flatMap((attempt) => (isTakenOver(attempt) ? [] : jobOf(workspaceId, attempt)))
+    })
     if (jobs.length > 0) this.#ctx.enqueued(jobs)
     return answers
   }

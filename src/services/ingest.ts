@@ -111,17 +111,26 @@ async function store(
     created_at: now,
     updated_at: now,
   }
-  const attempts = attemptsOf(event, configuration)
-  const entry = {
+  const planned = attemptsOf(event, configuration)
+  const handed = ctx.handOff.to?.take(configuration, planned)
+  const attempts = handed?.attempts ?? planned
+  const entry: IngestEntry = {
     workspaceId: configuration.workspace.id,
     revision: configuration.revision,
     event,
     attempts,
     ...(incoming.id !== null && { token: ctx.newId() }),
   }
-  const answer = await followed(ctx, entries, entry, incoming.trace ?? null)
+  let answer: IngestAnswer | undefined
+  let trace: string | undefined
+  try {
+    answer = await followed(ctx, entries, entry, incoming.trace ?? null, (given) => (trace = given))
+  } finally {
+    if (answer?.kind !== 'stored') handed?.notStored(answer === undefined)
+  }
   switch (answer.kind) {
     case 'stored':
+      handed?.stored(event, trace, answer.held ?? [])
       ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
       return { kind: 'stored', event }
     case 'duplicate':
@@ -148,13 +157,18 @@ function followed(
   entries: EntryWriter,
   entry: IngestEntry,
   parent: string | null,
+  followedBy: (trace: string) => void,
 ): Promise<IngestAnswer> {
   if (ctx.telemetry === undefined) return entries.write(entry)
   const { workspaceId, event } = entry
   const since = ctx.clock.elapsed()
   return traced(
     ctx.telemetry.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
-    (trace) => entries.write(trace === null ? entry : { ...entry, trace }),
+    (trace) => {
+      if (trace === null) return entries.write(entry)
+      followedBy(trace)
+      return entries.write({ ...entry, trace })
+    },
     (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
   )
 }

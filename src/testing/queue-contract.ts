@@ -2,6 +2,7 @@ import type { Claim, Queue } from '../contracts/queue.ts'
 import { equal, ok, there } from './assert.ts'
 import { type Contract, promise } from './contract.ts'
 import { ids, job, one, take } from './queue-claims.ts'
+import { queueLeaseContract } from './queue-lease-contract.ts'
 import { queuePriorityContract } from './queue-priority-contract.ts'
 import { queueSharesContract } from './queue-shares-contract.ts'
 
@@ -9,6 +10,7 @@ import { queueSharesContract } from './queue-shares-contract.ts'
 export const queueContract: Contract<Queue> = [
   ...queueSharesContract,
   ...queuePriorityContract,
+  ...queueLeaseContract,
 
   promise('an empty queue gives nothing', async (queue) => {
     equal(await take(queue), [], 'claims')

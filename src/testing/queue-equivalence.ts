@@ -1,4 +1,4 @@
-import type { Claim, ClaimOptions, Job, Queue } from '../contracts/queue.ts'
+import type { Claim, ClaimOptions, Job, Lease, Queue } from '../contracts/queue.ts'
 import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { start } from './storage/rows.ts'
@@ -22,8 +22,10 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
       inBoth(left, right, run)
     const what = below(10)
     if (what < 3) {
-      const jobs = some(5).map(() => someJob(rolls, now))
+      const takesLeases = left.takesLeases === true && right.takesLeases === true
+      const jobs = some(5).map((_, i) => someJob(rolls, now, takesLeases ? `lease-${step}-${i}` : null))
       await both((queue) => queue.add(jobs))
+      for (const job of jobs) if (job.lease !== undefined) held.push(leased(job, job.lease))
     } else if (what < 6) {
       const options = someOptions(rolls, now)
       const claims = await both((queue) => queue.claim(options))
@@ -56,14 +58,18 @@ export async function runQueueEquivalence({ seed, operations, left, right }: Equ
 
 type Rolls = ReturnType<typeof random>
 
-function someJob({ below }: Rolls, now: number): Job {
+/** `token`: one job in six has a lease with it. */
+function someJob({ below }: Rolls, now: number, token: string | null): Job {
   const group = below(8)
+  const isLeased = below(6) === 0
   return {
     id: `j${below(60)}`,
     workspace: `w${group % 4}`,
     group: `g${group}`,
     due_at: now + below(400) - 200,
     ...(below(3) === 0 && { priority: 'low' }),
+    ...(isLeased &&
+      token !== null && { lease: { token: `${token}/w${group % 4}`, from: now, until: now + 1 + below(900) } }),
   }
 }
 
@@ -82,6 +88,11 @@ function someOptions({ below }: Rolls, now: number): ClaimOptions {
     leaseMs: 1 + below(900),
     now,
   }
+}
+
+function leased({ lease: _, ...job }: Job, { token }: Lease): Pair<Claim> {
+  const claim = { ...job, token }
+  return { left: claim, right: claim }
 }
 
 function jobOf({ token: _, ...job }: Claim) {

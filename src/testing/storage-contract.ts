@@ -7,6 +7,7 @@ import { collectionCases } from './storage/collections.ts'
 import { configurationCases } from './storage/configuration.ts'
 import { eventCases } from './storage/events.ts'
 import { keyedRequestCases } from './storage/keyed-requests.ts'
+import { leaseCases } from './storage/leases.ts'
 import { priorityCases } from './storage/priority.ts'
 import { refusalCases } from './storage/refusals.ts'
 import { ruleCases } from './storage/rules.ts'
@@ -35,4 +36,5 @@ export const storageContract: Contract<Storage> = [
   ...causeCases,
   ...keyedRequestCases,
   ...priorityCases,
+  ...leaseCases,
 ]

@@ -32,7 +32,7 @@ interface Needs {
 export class Deliveries {
   readonly #needs: Needs
   #isClaiming = false
-  #isClosed = false
+  isClosed = false
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -40,7 +40,7 @@ export class Deliveries {
 
   /** How many jobs a claim may take now: 0 while another claim is under way. */
   mayClaim(): number {
-    return this.#isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
+    return this.isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
   }
 
   /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
@@ -71,8 +71,8 @@ export class Deliveries {
     const someWereLeftOut = limits.markDecided(claimed)
     await this.#sendAll(granted, paced)
     await Promise.all([
-      this.#letGoUnsent(obsolete, holds.complete(claimsOf(obsolete))),
-      this.#letGoUnsent(refused, holds.giveBack(claimsOf(refused), { insists: true })),
+      this.letGoUnsent(obsolete, holds.complete(claimsOf(obsolete))),
+      this.letGoUnsent(refused, holds.giveBack(claimsOf(refused), { insists: true })),
     ])
     if (someWereLeftOut) wakeup.wake('limited')
   }
@@ -83,7 +83,7 @@ export class Deliveries {
     try {
       const loaded = await deliver.load(claimed.map(({ claim }) => claim.id))
       const { ready, obsolete } = matchJobs(claimed, loaded)
-      if (this.#isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
+      if (this.isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
       return { ...(await limits.take(ready)), obsolete }
     } catch (cause) {
       complain('claimed attempts could not be loaded', cause)
@@ -95,12 +95,12 @@ export class Deliveries {
   async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
     const { ctx, slots } = this.#needs
     const { first, second } = inTwo(granted, ({ hold }) => slots.isSlowOrNew(hold.claim.group))
-    await inSlices(ctx.clock, first, (job) => void this.#sendAndSettle(job, paced))
+    await inSlices(ctx.clock, first, (job) => void this.sendAndSettle(job, paced))
     if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
-    await inSlices(ctx.clock, second, (job) => void this.#sendAndSettle(job, paced))
+    await inSlices(ctx.clock, second, (job) => void this.sendAndSettle(job, paced))
   }
 
-  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
+  async sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
     const { ctx, deliver, slots, holds, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
@@ -110,7 +110,7 @@ export class Deliveries {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') rests.begin(claim.group)
-    if (sent === 'busy') return await this.#letGoUnsent([hold], holds.giveBack([claim], { insists: true }))
+    if (sent === 'busy') return await this.letGoUnsent([hold], holds.giveBack([claim], { insists: true }))
     slots.freed(claim, sent?.slow ?? null)
     const lingers = paced && sent?.slow === true
     // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.
@@ -119,7 +119,7 @@ export class Deliveries {
   }
 
   /** Lets go of jobs that were not sent, after the queue was asked to remove them or to take them back. */
-  async #letGoUnsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
+  async letGoUnsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
     await asked
     for (const hold of unsent) {
       this.#needs.slots.freed(hold.claim, null)
@@ -135,14 +135,14 @@ export class Deliveries {
   /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
   async close(): Promise<void> {
     const { holds, outcomes } = this.#needs
-    this.#isClosed = true
+    this.isClosed = true
     holds.close()
     outcomes.close()
     while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000)
   }
 
   open(): void {
-    this.#isClosed = false
+    this.isClosed = false
     this.#needs.holds.open()
     this.#needs.outcomes.open()
   }

@@ -37,6 +37,10 @@ export class Rests {
     return first === undefined ? 0 : Math.max(first - this.#clock.elapsed(), 0)
   }
 
+  has(group: string): boolean {
+    return this.#until.has(group)
+  }
+
   groups(): Iterable<string> {
     return this.#until.keys()
   }

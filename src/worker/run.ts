@@ -1,6 +1,7 @@
 import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
+import { LocalHandOff } from './hand-off.ts'
 import { wakeup, type Wakeup } from './wakeup.ts'
 import type { Needs } from './needs.ts'
 
@@ -24,6 +25,7 @@ export class Run {
     const messages = wakeup(ctx.clock)
     await unlessAborted(signal, this.#open(messages))
     jobs.set(true)
+    if (ctx.queue.takesLeases === true) ctx.handOff.to = new LocalHandOff({ ctx, ...this.#parts })
     this.#loops = runLoops({ ctx, parts: this.#parts, wakeups: { jobs, messages }, signal })
   }
 
@@ -52,9 +54,14 @@ export class Run {
 
   async #listen(messages: Wakeup): Promise<void> {
     const { ctx, jobs, changed } = this.#needs
-    const { holds } = this.#parts
+    const { holds, slots } = this.#parts
     for (const listen of [
-      () => ctx.queue.onAdded?.((where) => where !== 'here' && jobs.wake(holds.isGivingBack ? 'freed' : 'added')),
+      () =>
+        ctx.queue.onAdded?.((where) => {
+          if (where === 'here') return
+          slots.backlog.addedElsewhere()
+          jobs.wake(holds.isGivingBack ? 'freed' : 'added')
+        }),
       () => ctx.inbox.onPut?.(() => messages.wake('added')),
       () => ctx.storage.onChanged?.(changed),
     ]) {
@@ -69,6 +76,7 @@ export class Run {
   /** Ends the loops, and a `begin` that is under way. */
   abort(): void {
     this.#over.abort()
+    this.#needs.ctx.handOff.to = null
   }
 
   /** Resolves when all loops have ended. */

@@ -1,6 +1,7 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { startTimer } from '../runtime/timer.ts'
+import { Backlog } from './backlog.ts'
 import { TenantSlots, type SlotRequest } from './tenant-slots.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
 import { Spread } from './spread.ts'
@@ -22,6 +23,8 @@ export class Slots {
   readonly #inUse: TenantSlots
   readonly #slow: SlowEndpoints
   readonly #spread: Spread
+  /** What may wait in the queue. */
+  readonly backlog = new Backlog()
   #holds = 0
   /** Whether the last claim brought jobs for which no slot was free: then the next claim has to look past them. */
   #hadSurplus = false
@@ -55,6 +58,7 @@ export class Slots {
   request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
     this.#turn?.stop()
     this.#turn = null
+    this.backlog.claimBegins()
     const { chosen, leftOut } = this.#slow.choose(paced)
     const groups = new Map(this.#inUse.byGroup)
     for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
@@ -75,11 +79,36 @@ export class Slots {
     this.#inUse.take(admitted)
     this.#spread.began(admitted.flatMap(({ id, group }) => (this.#slow.has(group) ? [] : id)))
     this.#holds += admitted.length
+    const isCut = surplus.length > 0 || this.#inUse.someWorkspaceIsAtShare()
+    this.backlog.claimed(request, claims, isCut, (group) => this.#inUse.isAtCap(group))
     if (isLimited) this.#wakeup.wake('more')
     // Others may have the slots that the surplus did not get.
     if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
     this.#wakeForTurn()
     return { admitted, surplus }
+  }
+
+  /**
+   * Whether a new job may use a slot at once, without a claim: most slots are free, the endpoint answers, and nothing older
+   * waits for it.
+   */
+  mayHand(workspace: string, group: string): boolean {
+    const { free } = this.#inUse
+    return (
+      2 * free > this.#concurrency &&
+      this.mayClaim() > 0 &&
+      this.#slow.isProven(group) &&
+      !this.backlog.mayHave(group) &&
+      !this.#inUse.isAtCap(group) &&
+      !this.#inUse.isAtShare(workspace)
+    )
+  }
+
+  /** Gives a slot to a new job that no claim brought. */
+  handed(claim: Claim): void {
+    this.#inUse.take([claim])
+    this.#spread.began([claim.id])
+    this.#holds++
   }
 
   /** Whether a claim stopped at the cap of an endpoint, or the share of a workspace, that slots fell free of meanwhile. */

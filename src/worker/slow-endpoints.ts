@@ -118,6 +118,11 @@ export class SlowEndpoints {
     return watched
   }
 
+  /** Whether the last try of the endpoint was answered in time. */
+  isProven(group: string): boolean {
+    return this.#proven.has(group)
+  }
+
   has(group: string): boolean {
     return this.#list.get(group) !== undefined
   }

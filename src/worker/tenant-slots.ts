@@ -56,6 +56,11 @@ export class TenantSlots {
     return (this.byGroup.get(group) ?? 0) >= this.#perEndpoint || low >= maxLow(this.#perEndpoint)
   }
 
+  someWorkspaceIsAtShare(): boolean {
+    for (const workspace of this.byWorkspace.keys()) if (this.isAtShare(workspace)) return true
+    return false
+  }
+
   /** Whether a workspace uses as many slots as it may. */
   isAtShare(workspace: string): boolean {
     return (this.byWorkspace.get(workspace) ?? 0) >= maxFor(this.free)

@@ -19,6 +19,7 @@ function naiveQueue(): Queue {
     async add(more) {
       for (const job of more)
         if (!jobs.some((kept) => kept.job.id === job.id)) jobs.push({ job, token: null, until: 0 })
+      return []
     },
     async claim({ limit, free, cap, busy, leaveOut, leaseMs, now }) {
       const due = jobs

@@ -5,6 +5,7 @@ import type { Claim, Job } from '../../src/contracts/queue.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { memory as foreign } from '../../adapters/memory/index.ts'
 import { simulate, SimulationError } from '../../src/testing/simulation/simulate.ts'
+import { claimedQueue } from '../support/claimed.ts'
 
 /** The first seed that catches a broken storage, or null when none does. */
 async function caught(around: (storage: Storage) => Storage, seeds = 30): Promise<SimulationError | null> {
@@ -146,7 +147,7 @@ describe('the simulator catches', () => {
       const queue = storage.queue!
       const claim: typeof queue.claim = async (options) =>
         (await queue.claim(options)).map((one) => ({ ...one, workspace: '' }))
-      return { ...storage, queue: { ...queue, claim } }
+      return { ...storage, queue: { ...claimedQueue(queue), claim } }
     })
     expect(error?.message).toMatch(/unfair: /)
   })

@@ -5,6 +5,7 @@ import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { intercepted } from '../../src/testing/intercept.ts'
+import { claimed } from '../support/claimed.ts'
 import { heldHttp, ok, timedOut } from '../support/held-http.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
@@ -15,7 +16,7 @@ async function instance(deliver: { concurrency: number; perEndpoint: number }) {
   const calls: string[] = []
   const waitFor = new Map<string, Promise<void>>()
   const engine = memory()
-  const storage = intercepted(engine, async (name, call) => {
+  const storage = intercepted(claimed(engine), async (name, call) => {
     calls.push(name)
     await waitFor.get(name)
     return await call()

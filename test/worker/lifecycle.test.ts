@@ -11,6 +11,7 @@ import { intercepted } from '../../src/testing/intercept.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { heldHttp, ok } from '../support/held-http.ts'
+import { claimed } from '../support/claimed.ts'
 
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
@@ -152,7 +153,7 @@ test('an engine that fails between a claim and its load costs the length of the 
 test('a job that was given back, and taken again before the answer to that came, is sent once', async () => {
   let loads = 0
   let releases = 0
-  const storage = intercepted(memory(), async (name, call) => {
+  const storage = intercepted(claimed(memory()), async (name, call) => {
     if (name === 'attempts.load' && ++loads === 2) throw new Error('connection terminated')
     const answer = await call()
     if (name === 'queue.release' && ++releases === 1) throw new Error('connection terminated')

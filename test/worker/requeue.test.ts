@@ -16,7 +16,7 @@ test('jobs that a queue lost while it was away are back within three seconds of 
       ...queue,
       add: async (jobs) => {
         if (isAway) throw new PosthornError('unavailable', 'the connection is lost')
-        await queue.add(jobs)
+        return await queue.add(jobs)
       },
     },
     deliver: { perEndpoint: 256 },

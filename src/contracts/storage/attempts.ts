@@ -6,7 +6,7 @@ import type {
   TriggerMode,
 } from '../../schema/attempt.ts'
 import type { StoredEvent } from '../../schema/event.ts'
-import type { Claim, Job } from '../queue.ts'
+import type { Claim, Job, Lease } from '../queue.ts'
 import type { ListQuery, Page, TimeRange } from './list.ts'
 
 export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
@@ -42,6 +42,8 @@ export interface NewAttempt {
 export interface PlannedAttempt extends NewAttempt {
   /** The priority of the attempt's job. Only the queue holds it; storage does not. Missing: as usual. */
   readonly priority?: 'low'
+  /** How the attempt's job is held from the start, where storage writes the job too. See `Job`. */
+  readonly lease?: Lease
 }
 
 /** OPEN is shown as INIT or QUEUED: the due time at the moment of asking decides. */

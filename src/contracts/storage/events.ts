@@ -29,13 +29,14 @@ export interface IngestEntry {
 }
 
 /**
- * `stored`: event and attempts are stored, now or by an earlier flush of the same call. `duplicate`: the `unique_id`
+ * `stored`: event and attempts are stored, now or by an earlier flush of the same call. `held`: the attempts whose jobs are
+ * held with the leases given; missing where none is, or where nobody knows. `duplicate`: the `unique_id`
  * was seen; `event` is the stored event. `id_taken`: another event has this id. `stale`: the configuration moved on (or
  * the workspace is gone); match again. `rejected`: the engine refused this entry alone. `held`: an open transaction of
  * a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask later.
  */
 export type IngestAnswer =
-  | { readonly kind: 'stored' }
+  | { readonly kind: 'stored'; readonly held?: readonly string[] }
   | { readonly kind: 'duplicate'; readonly event: StoredEvent }
   | { readonly kind: 'id_taken' }
   | { readonly kind: 'stale' }

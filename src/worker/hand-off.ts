@@ -1,0 +1,127 @@
+import type { CompiledConfiguration, Context, Handed, HandOff } from '../context.ts'
+import type { Delivery, PlannedAttempt } from '../contracts/storage/attempts.ts'
+import type { Claim, Job } from '../contracts/queue.ts'
+import { isHeld } from '../core/endpoint-row.ts'
+import { batcher, type Batcher } from '../runtime/batcher.ts'
+import { jobOf } from '../services/job-of.ts'
+import type { Deliveries } from './deliveries.ts'
+import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import type { Rests } from './resting-endpoints.ts'
+import type { Slots } from './slots.ts'
+
+interface Needs {
+  readonly ctx: Context
+  readonly deliveries: Deliveries
+  readonly slots: Slots
+  readonly holds: Holds
+  readonly rests: Rests
+}
+
+/**
+ * Takes attempts over from who publishes in this process. The jobs are stored as held by this worker, so nothing has to be
+ * claimed or loaded. Only while most slots are free, and where nothing older waits for the endpoint: then no other tenant
+ * and no other delivery comes later for it. A crash leaves a lease, as after a claim.
+ */
+export class LocalHandOff implements HandOff {
+  readonly #needs: Needs
+  /** Adds jobs to a queue that is not the storage's. */
+  readonly #adding: Batcher<Job, boolean>
+
+  constructor(needs: Needs) {
+    this.#needs = needs
+    const { queue, clock } = needs.ctx
+    this.#adding = batcher({
+      async flush(jobs) {
+        const held = new Set(await queue.add(jobs))
+        return jobs.map(({ id }) => held.has(id))
+      },
+      bytesOf: () => 0,
+      workspaceOf: ({ workspace }) => workspace,
+      clock,
+      batches: true,
+    })
+  }
+
+  take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[]): Handed | null {
+    const { ctx, slots, holds } = this.#needs
+    const workspaceId = configuration.workspace.id
+    const now = ctx.clock.now()
+    const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
+    const taken = new Map<PlannedAttempt, Hold>()
+    for (const attempt of attempts) {
+      const job = jobOf(workspaceId, attempt)
+      if (!this.#mayTake(configuration, attempt)) {
+        this.queued([job])
+        continue
+      }
+      const claim: Claim = { ...job, token: lease.token }
+      slots.handed(claim)
+      taken.set(attempt, holds.add([claim])[0]!)
+    }
+    if (taken.size === 0) return null
+    return {
+      attempts: attempts.map((attempt) => (taken.has(attempt) ? { ...attempt, lease } : attempt)),
+      stored: (event, trace, held) => {
+        for (const [attempt, hold] of taken) {
+          const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
+          void this.#begin(configuration, { event, attempt: { ...attempt, lease }, hold, trace, isHeld })
+        }
+      },
+      notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),
+    }
+  }
+
+  queued(jobs: readonly Job[]): void {
+    this.#needs.slots.backlog.added(jobs, this.#needs.ctx.clock.now())
+  }
+
+  #mayTake({ workspace, endpoints }: CompiledConfiguration, attempt: PlannedAttempt): boolean {
+    const { ctx, deliveries, slots, rests } = this.#needs
+    const endpoint = endpoints.get(attempt.endpoint_id)
+    if (endpoint === undefined || !endpoint.enabled || isHeld(endpoint) || endpoint.rate_limit !== null) return false
+    if (attempt.priority !== undefined || attempt.scheduled_at > ctx.clock.now()) return false
+    if (deliveries.isClosed || rests.has(endpoint.id)) return false
+    return slots.mayHand(workspace.id, endpoint.id)
+  }
+
+  async #begin(configuration: CompiledConfiguration, stored: Stored): Promise<void> {
+    const { deliveries } = this.#needs
+    const { event, attempt, hold, trace } = stored
+    const workspaceId = configuration.workspace.id
+    if (!(stored.isHeld ?? (await this.#addToQueue(jobOf(workspaceId, attempt))))) {
+      return await this.#giveBack([hold], true)
+    }
+    const { revision } = configuration
+    const delivery = { workspaceId, revision, attempt, event, ...(trace !== undefined && { trace }) }
+    const endpoint = configuration.endpoints.get(attempt.endpoint_id) ?? null
+    if (deliveries.isClosed) return await this.#giveBack([hold], true)
+    await deliveries.sendAndSettle({ hold, loaded: { delivery, configuration, endpoint } }, true)
+  }
+
+  /** Gives up jobs that were taken over. `mayBe`: they may be in the queue. */
+  async #giveBack(given: readonly Hold[], mayBe: boolean): Promise<void> {
+    const { deliveries, holds } = this.#needs
+    const asked = mayBe ? holds.giveBack(claimsOf(given), { insists: false }) : Promise.resolve()
+    await deliveries.letGoUnsent(given, asked)
+  }
+
+  /** Adds a job to a queue that is not the storage's. Answers whether it is held. */
+  async #addToQueue(job: Job): Promise<boolean> {
+    try {
+      return await this.#adding.add(job)
+    } catch (cause) {
+      // Others find the attempt in a moment: see `requeue`.
+      this.#needs.ctx.repeating.error('jobs could not be handed to the queue', { cause })
+      return false
+    }
+  }
+}
+
+interface Stored {
+  readonly event: NonNullable<Delivery['event']>
+  readonly attempt: PlannedAttempt
+  readonly hold: Hold
+  readonly trace: string | undefined
+  /** Whether the job is held with its lease; null where the queue was not asked yet. */
+  readonly isHeld: boolean | null
+}

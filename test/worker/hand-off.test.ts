@@ -1,0 +1,258 @@
+import { expect, test } from 'vitest'
+
+import { memory } from '../../adapters/memory/index.ts'
+import type { Options } from '../../src/options.ts'
+import { portablePlatform } from '../../src/portable.ts'
+import { makePosthorn } from '../../src/posthorn.ts'
+import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { intercepted } from '../../src/testing/intercept.ts'
+import { claimed } from '../support/claimed.ts'
+import { heldHttp, ok, timedOut } from '../support/held-http.ts'
+
+// Where the process that publishes also delivers and has room, it delivers without a claim.
+
+const quiet = { debug() {}, info() {}, warn() {}, error() {} }
+
+async function instance({ storage = memory(), ...options }: Options = {}) {
+  const clock = fakeClock()
+  const http = heldHttp()
+  const calls: string[] = []
+  let fail: (name: string) => void = () => {}
+  const engine = intercepted(storage, async (name, call) => {
+    calls.push(name)
+    fail(name)
+    return await call()
+  })
+  const make = () =>
+    makePosthorn({ ...portablePlatform, batches: true })({ storage: engine, clock, http, logger: quiet, ...options })
+  const posthorn = make()
+  await posthorn.endpoints.create('default', { id: 'e', request: { url: 'https://e.test/' }, events: ['e'] })
+  await posthorn.endpoints.create('default', { id: 'f', request: { url: 'https://f.test/' }, events: ['f'] })
+  const publish = (event_type: string) => posthorn.events.create('default', { event_type, data: {} })
+  const answer = async () => {
+    for (const held of http.inFlight.splice(0)) held.answer(ok)
+    await clock.advance(0)
+  }
+  /** Both endpoints have answered, and nothing waits. */
+  const settle = async () => {
+    for (const type of ['e', 'f']) await publish(type)
+    await clock.advance(0)
+    await answer()
+    await clock.advance(1000)
+    calls.length = 0
+    http.sent.length = 0
+  }
+  const statuses = async () =>
+    (await posthorn.attempts.list('default', { sort: 'id.asc' })).data.map(({ status }) => status)
+  return {
+    posthorn,
+    make,
+    clock,
+    http,
+    calls,
+    publish,
+    answer,
+    settle,
+    statuses,
+    failing: (on: typeof fail) => (fail = on),
+  }
+}
+
+test('an event is sent as soon as it is stored: two calls of the storage, and no claim', async () => {
+  const { posthorn, clock, http, calls, publish, answer, settle, statuses } = await instance()
+  await posthorn.start()
+  await settle()
+  await publish('e')
+  await clock.advance(0)
+  expect(http.sent.map(({ url }) => url)).toEqual(['https://e.test/'])
+  await answer()
+  expect(calls.filter((name) => !name.endsWith('nextDueAt'))).toEqual(['events.ingest', 'attempts.settle'])
+  expect(await statuses()).toEqual(['SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL'])
+  expect((await posthorn.status()).queue.size).toBe(0)
+  await posthorn.stop()
+})
+
+test('an endpoint that was never tried is claimed, as one that did not answer', async () => {
+  const { posthorn, clock, http, calls, publish, settle } = await instance()
+  await posthorn.start()
+  await publish('e')
+  await clock.advance(0)
+  expect(calls).toContain('attempts.load')
+  http.inFlight.shift()!.answer(timedOut)
+  await clock.advance(1000)
+  await settle()
+  await publish('f')
+  await clock.advance(0)
+  expect(calls).not.toContain('queue.claim')
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('a process that does not deliver stores jobs for those that do', async () => {
+  const { posthorn, make, clock, http, calls, publish, settle } = await instance()
+  await posthorn.start()
+  await settle()
+  await posthorn.stop()
+  calls.length = 0
+  await publish('e')
+  await clock.advance(1000)
+  expect(http.sent).toHaveLength(0)
+  const other = make()
+  await other.start()
+  await clock.advance(1000)
+  expect(http.sent).toHaveLength(1)
+  await other.stop({ timeoutMs: 0 })
+})
+
+test('what comes behind jobs that wait is claimed after them', async () => {
+  const { posthorn, clock, http, calls, publish, answer, settle } = await instance({
+    deliver: { concurrency: 64, perEndpoint: 2 },
+  })
+  await posthorn.start()
+  await settle()
+  const ids: string[] = []
+  for (let n = 0; n < 6; n++) ids.push((await publish('e')).id)
+  await clock.advance(0)
+  expect(http.sent).toHaveLength(2)
+  for (let n = 0; n < 3; n++) {
+    await answer()
+    if (n === 0) ids.push((await publish('e')).id)
+    await clock.advance(20)
+  }
+  await answer()
+  expect(http.sent.map(({ headers }) => headers['webhook-event-id'] ?? headers['webhook-id'])).toEqual(ids)
+  expect(calls).toContain('queue.claim')
+  calls.length = 0
+  await clock.advance(1000)
+  calls.length = 0
+  await publish('e')
+  await clock.advance(0)
+  expect(calls).not.toContain('queue.claim') // nothing waits any more
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('a paused, limited or full endpoint keeps its rules', async () => {
+  const { posthorn, clock, http, publish, settle } = await instance()
+  await posthorn.start()
+  await settle()
+  await posthorn.endpoints.patch('default', 'e', { rate_limit: { quota: 1, period: 60 } })
+  await posthorn.endpoints.patch('default', 'f', { paused: true })
+  for (const type of ['e', 'e', 'e', 'f']) await publish(type)
+  await clock.advance(1000)
+  expect(http.sent.map(({ url }) => url)).toEqual(['https://e.test/'])
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('an answer that asks for a pause is heeded by what is published then', async () => {
+  const { posthorn, clock, http, publish, settle } = await instance()
+  await posthorn.start()
+  await settle()
+  await publish('e')
+  await clock.advance(0)
+  http.inFlight.shift()!.answer({ kind: 'response', status: 429, headers: { 'retry-after': '30' }, body: '', ended: true })
+  await clock.advance(1000)
+  await publish('e')
+  await clock.advance('28s')
+  expect(http.sent).toHaveLength(1)
+  await clock.advance('5s')
+  expect(http.sent).toHaveLength(2)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('a configuration that moved on is matched again, and what was taken over before is let go', async () => {
+  const { posthorn, make, clock, http, publish, answer, settle } = await instance()
+  const other = make()
+  await posthorn.start()
+  await settle()
+  await other.endpoints.patch('default', 'e', { request: { url: 'https://new.test/' } })
+  await publish('e')
+  await clock.advance(1000)
+  expect(http.sent.map(({ url }) => url)).toEqual(['https://new.test/'])
+  await answer()
+  expect((await posthorn.status()).queue.size).toBe(0)
+  await posthorn.stop()
+})
+
+test('where nobody knows whether an event was stored, the job is given back, and sent once', async () => {
+  const storage = memory()
+  let isLost = false
+  const losing = intercepted(storage, async (name, call) => {
+    const done = await call()
+    if (name === 'events.ingest' && isLost) throw new Error('connection terminated')
+    return done
+  })
+  const { posthorn, clock, http, publish, answer, settle, statuses } = await instance({ storage: losing })
+  await posthorn.start()
+  await settle()
+  isLost = true
+  await expect(publish('e')).rejects.toThrow()
+  isLost = false
+  await clock.advance('1m')
+  expect(http.sent).toHaveLength(1)
+  await answer()
+  expect(await statuses()).toEqual(['SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL'])
+  await posthorn.stop()
+})
+
+test('a process that dies with what it took over leaves a lease: another process sends after it', async () => {
+  const { posthorn, make, clock, http, publish, settle } = await instance()
+  await posthorn.start()
+  await settle()
+  await publish('e')
+  await clock.advance(0)
+  expect(http.sent).toHaveLength(1)
+  await posthorn.stop({ timeoutMs: 0 }) // the request was sent, and nobody knows what came of it
+  const other = make()
+  await other.start()
+  await clock.advance('20s')
+  expect(http.sent).toHaveLength(1)
+  await clock.advance('15s')
+  expect(http.sent).toHaveLength(2)
+  await other.stop({ timeoutMs: 0 })
+})
+
+test('a queue of another engine gets the job as held before the request is sent', async () => {
+  const { queue } = memory()
+  const added: unknown[] = []
+  let isAway = false
+  const { posthorn, clock, http, publish, answer, settle, statuses } = await instance({
+    queue: {
+      ...queue,
+      async add(jobs) {
+        if (isAway) throw new Error('connection terminated')
+        added.push(...jobs)
+        return await queue.add(jobs)
+      },
+    },
+  })
+  await posthorn.start()
+  await settle()
+  added.length = 0
+  await publish('e')
+  await clock.advance(0)
+  expect(added).toMatchObject([{ group: 'e', lease: { until: expect.any(Number) as number } }])
+  expect(http.sent).toHaveLength(1)
+  await answer()
+  expect((await queue.stats(clock.now())).size).toBe(0)
+
+  isAway = true
+  await publish('e')
+  await clock.advance(100)
+  isAway = false
+  expect(http.sent).toHaveLength(1)
+  await clock.advance('10s') // the attempt is found among those that are overdue
+  expect(http.sent).toHaveLength(2)
+  await answer()
+  expect(await statuses()).toEqual(['SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL'])
+  await posthorn.stop()
+})
+
+test('an engine whose queue takes no leases is claimed from', async () => {
+  const { posthorn, clock, http, calls, publish, settle } = await instance({ storage: claimed(memory()) })
+  await posthorn.start()
+  await settle()
+  await publish('e')
+  await clock.advance(0)
+  expect(calls).toContain('queue.claim')
+  expect(http.sent).toHaveLength(1)
+  await posthorn.stop({ timeoutMs: 0 })
+})
