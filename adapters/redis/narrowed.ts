@@ -1,7 +1,7 @@
 import type { AttemptSought, TimelineQuery } from '../../src/contracts/storage/events.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
-import type { Condition } from './filters.ts'
+import { type Condition, soughtConditions } from './filters.ts'
 import { run, script } from './scripts.ts'
 
 /**
@@ -13,10 +13,13 @@ export interface Walk {
   readonly ids: {
     readonly name: string
     readonly kind: 'event' | 'attempt'
+    /** What those attempts of the index meet that are not in `times`. */
     readonly where: readonly Condition[]
   } | null
   /** A sorted set by time. */
   readonly times: string | null
+  /** What an attempt is asked, as far as index and set leave that open. */
+  readonly sought: readonly Condition[]
 }
 
 /** ARGV: workspace, names of sorted sets of its room. Answers room, whether lists are whole, and how many each set has. */
@@ -30,52 +33,56 @@ return reply`,
   { again: true },
 )
 
-/** The narrowest walk, with the room; null where there is no such workspace. */
+/** The narrowest walk, with the room and the part of `times` in the walk; null where there is no such workspace. */
 export async function narrowest(
   connection: Connection,
   tag: string,
   workspaceId: string,
   query: TimelineQuery,
-): Promise<{ readonly room: string; readonly walk: Walk } | null> {
+): Promise<{ readonly room: string; readonly walk: Walk; readonly part: number } | null> {
   const walks = [all(query), ...(query.having === undefined ? [] : walksOf(query.having))]
   const setsOf = ({ ids, times }: Walk) => [ids?.name, times].filter((name) => typeof name === 'string')
   const [room, whole, ...counts] = await run(connection, sizes, tag, [workspaceId, ...walks.flatMap(setsOf)])
   if (room === undefined) return null
-  let best = { walk: walks[0]!, size: Infinity }
-  for (const walk of whole === '' ? [] : walks) {
-    const size = counts.splice(0, setsOf(walk).length).reduce((sum, count) => sum + Number(count), 0)
-    if (size < best.size) best = { walk, size }
-  }
-  return { room, walk: best.walk }
+  const sized = walks.map((walk) => {
+    const own = counts.splice(0, setsOf(walk).length).map(Number)
+    const size = own.reduce((sum, count) => sum + count, 0)
+    return { walk, size, part: walk.times === null || size === 0 ? 0 : own.at(-1)! / size }
+  })
+  const [first, ...others] = sized
+  const { walk, part } = (whole === '' ? [] : others).reduce((a, b) => (b.size < a.size ? b : a), first!)
+  return { room, walk, part }
 }
 
-function all({ event_type }: TimelineQuery): Walk {
+function all({ event_type, having = {} }: TimelineQuery): Walk {
   const name = `events${event_type === undefined ? '' : `:type:${event_type}`}`
-  return { ids: { name, kind: 'event', where: [] }, times: 'events:astray' }
+  return { ids: { name, kind: 'event', where: [] }, times: 'events:astray', sought: soughtConditions(having) }
 }
 
 /** Walks each of which meets every event with such an attempt. */
-function walksOf({ endpoint_id, status, exhausted, retried, response_status }: AttemptSought): readonly Walk[] {
+function walksOf(having: AttemptSought): readonly Walk[] {
+  const { endpoint_id, ...beside } = having
+  const { status, exhausted, retried, response_status } = having
   const end = endpoint_id === undefined ? '' : `:${endpoint_id}`
-  const ofFailures = (name: string): Walk => ({ ids: null, times: `${name}${end}` })
-  const attempts = (name: string, where: readonly Condition[], times: string): Walk => ({
-    ids: { name: `attempts:${name}`, kind: 'attempt', where },
+  const sought = soughtConditions(beside)
+  const ofFailures = (name: string): Walk => ({ ids: null, times: `${name}${end}`, sought })
+  const attempts = (name: string, times: string, asked: readonly Condition[] = []): Walk => ({
+    // Attempts that know a list of theirs are in `times`.
+    ids: { name: `attempts:${name}`, kind: 'attempt', where: [...asked, ['later', 'lacks', '']] },
     times,
+    sought,
   })
   const found: Walk[] = []
   if (status === 'FAILED' && exhausted) found.push(ofFailures('failed'))
   if (status === 'FAILED' && response_status !== undefined) found.push(ofFailures(`answered-${response_status}`))
   if (status === 'CANCELED') found.push(ofFailures('canceled'))
   if (status === 'OPEN' && retried === true) found.push(ofFailures('retrying'))
+  // Follow-ups are many where an endpoint does not answer.
   if (status === 'OPEN' && retried === false) {
-    // Follow-ups are many where an endpoint does not answer.
-    const where: readonly Condition[] = [['planned', 'has', '"trigger_mode":"INITIAL",']]
-    const ofEndpoint: readonly Condition[] = endpoint_id === undefined ? [] : [['endpoint', 'is', endpoint_id]]
-    found.push(attempts('status:OPEN', [...ofEndpoint, ...where], `pending${end}`))
+    found.push(
+      attempts('status:OPEN', `pending${end}`, soughtConditions(endpoint_id === undefined ? {} : { endpoint_id })),
+    )
   }
-  if (endpoint_id !== undefined) {
-    const where: readonly Condition[] = status === undefined ? [] : [['status', 'is', status]]
-    found.push(attempts(`endpoint:${endpoint_id}`, where, `later:${endpoint_id}`))
-  }
+  if (endpoint_id !== undefined) found.push(attempts(`endpoint:${endpoint_id}`, `later:${endpoint_id}`))
   return found
 }
