@@ -17,41 +17,58 @@ export interface Walk {
     readonly where: readonly Condition[]
   } | null
   /** A sorted set by time. */
-  readonly times: string | null
+  readonly times: string
   /** What an attempt is asked, as far as index and set leave that open. */
   readonly sought: readonly Condition[]
 }
 
-/** ARGV: workspace, names of sorted sets of its room. Answers room, whether lists are whole, and how many each set has. */
+/**
+ * ARGV: workspace, names of sorted sets of its room. Answers room, whether lists are whole, whether the ids of all events tell
+ * nothing of their time, and how many each set has.
+ */
 const sizes = script(
   `${attemptFunctions}
 local room = roomOf(ARGV[1])
 if not room then return {} end
-local reply = { room, redis.call('EXISTS', tag .. ':lists-whole') == 1 and 'whole' or '' }
-for i = 2, #ARGV do reply[i + 1] = tostring(redis.call('ZCARD', tag .. ':room:' .. room .. ':' .. ARGV[i])) end
+local function sizeOf(name) return redis.call('ZCARD', tag .. ':room:' .. room .. ':' .. name) end
+local isAstray = sizeOf('events:astray') == sizeOf('events')
+local isWhole = redis.call('EXISTS', tag .. ':lists-whole') == 1
+local reply = { room, isWhole and 'whole' or '', isAstray and 'astray' or '' }
+for i = 2, #ARGV do reply[i + 2] = tostring(sizeOf(ARGV[i])) end
 return reply`,
   { again: true },
 )
 
-/** The narrowest walk, with the room and the part of `times` in the walk; null where there is no such workspace. */
+/** A walk of a room without the index or the set that has nothing of it. */
+export interface NarrowWalk extends Omit<Walk, 'times'> {
+  readonly times: Walk['times'] | null
+  readonly room: string
+  /** The part of `times` in all that is walked, between 0 and 1. */
+  readonly part: number
+}
+
+/** The narrowest walk; null where there is no such workspace. */
 export async function narrowest(
   connection: Connection,
   tag: string,
   workspaceId: string,
   query: TimelineQuery,
-): Promise<{ readonly room: string; readonly walk: Walk; readonly part: number } | null> {
+): Promise<NarrowWalk | null> {
   const walks = [all(query), ...(query.having === undefined ? [] : walksOf(query.having))]
-  const setsOf = ({ ids, times }: Walk) => [ids?.name, times].filter((name) => typeof name === 'string')
-  const [room, whole, ...counts] = await run(connection, sizes, tag, [workspaceId, ...walks.flatMap(setsOf)])
+  const setsOf = ({ ids, times }: Walk) => [ids?.name ?? 'none', times]
+  const reply = await run(connection, sizes, tag, [workspaceId, ...walks.flatMap(setsOf)])
+  const [room, whole, astray, ...counts] = reply
   if (room === undefined) return null
-  const sized = walks.map((walk) => {
-    const own = counts.splice(0, setsOf(walk).length).map(Number)
-    const size = own.reduce((sum, count) => sum + count, 0)
-    return { walk, size, part: walk.times === null || size === 0 ? 0 : own.at(-1)! / size }
+  const sized = walks.map((walk, i) => {
+    const isElsewhere = astray !== '' && walk.ids?.kind === 'event'
+    const byId = isElsewhere ? 0 : Number(counts[2 * i])
+    const byTime = Number(counts[2 * i + 1])
+    const size = byId + byTime
+    const ids = byId === 0 ? null : walk.ids
+    return { ...walk, room, ids, times: byTime === 0 ? null : walk.times, size, part: byTime / Math.max(1, size) }
   })
   const [first, ...others] = sized
-  const { walk, part } = (whole === '' ? [] : others).reduce((a, b) => (b.size < a.size ? b : a), first!)
-  return { room, walk, part }
+  return (whole === '' ? [] : others).reduce((a, b) => (b.size < a.size ? b : a), first!)
 }
 
 function all({ event_type, having = {} }: TimelineQuery): Walk {

@@ -6,7 +6,7 @@ import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { eventFunctions } from './event-script.ts'
 import { eventRow, eventType, whereIn, whereIs } from './filters.ts'
-import { narrowest, type Walk } from './narrowed.ts'
+import { narrowest, type NarrowWalk } from './narrowed.ts'
 import { listing, mostElements } from './page.ts'
 import { rowFunctions } from './row-script.ts'
 import { chunks, entriesPerScript, run, script } from './scripts.ts'
@@ -89,9 +89,8 @@ export async function redisTimeline(
   }
   const found = await narrowest(connection, tag, workspaceId, query)
   if (found === null) return []
-  const { room, walk, part } = found
-  const ours = byId(connection, tag, room, walk, query, order)
-  const others = byTime(connection, tag, room, { ...walk, part }, query)
+  const ours = byId(connection, tag, found, query, order)
+  const others = byTime(connection, tag, found, query)
   const heads: EventHead[] = []
   let [our, other] = await Promise.all([ours.next(), others.next()])
   while (!(our.done && other.done)) {
@@ -111,8 +110,7 @@ export async function redisTimeline(
 async function* byId(
   connection: Connection,
   tag: string,
-  room: string,
-  { ids, sought }: Walk,
+  { room, ids, sought }: NarrowWalk,
   query: TimelineQuery,
   order: (a: EventHead, b: EventHead) => number,
 ): AsyncGenerator<EventHead, undefined> {
@@ -177,8 +175,7 @@ function startOf({ created_at = {}, from, descending }: TimelineQuery): string |
 async function* byTime(
   connection: Connection,
   tag: string,
-  room: string,
-  { times, part, sought }: Walk & { readonly part: number },
+  { room, times, part, sought }: NarrowWalk,
   query: TimelineQuery,
 ): AsyncGenerator<EventHead, undefined> {
   if (times === null) return undefined
@@ -189,8 +186,12 @@ async function* byTime(
   const high = highest.length === 0 ? '+inf' : Math.min(...highest)
   const ends = descending ? ['down', high, low] : ['up', low, high]
   let skipped = '0'
-  // One more, since the event of `from` may be left out.
-  for (let count = 1 + Math.ceil(limit * part); ; count = Math.min(4 * count, entriesPerScript)) {
+  // Twice as many as their part, since they may be denser here. One more, since the event of `from` may be left out.
+  for (
+    let count = 1 + Math.min(limit, Math.ceil(2 * limit * part) + 1);
+    ;
+    count = Math.min(4 * count, entriesPerScript)
+  ) {
     const window = [skipped, count, mostElements, event_type]
     const args = [room, times, ...ends, ...window, sought.length, ...sought.flat()]
     const [next, ...found] = await run(connection, readTimes, tag, args)
