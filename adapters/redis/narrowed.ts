@@ -1,7 +1,7 @@
 import type { AttemptSought, TimelineQuery } from '../../src/contracts/storage/events.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
-import { type Condition, soughtConditions } from './filters.ts'
+import { type Condition, isLast, soughtConditions } from './filters.ts'
 import { run, script } from './scripts.ts'
 
 /**
@@ -78,27 +78,34 @@ function all({ event_type, having = {} }: TimelineQuery): Walk {
 
 /** Walks each of which meets every event with such an attempt. */
 function walksOf(having: AttemptSought): readonly Walk[] {
-  const { endpoint_id, ...beside } = having
-  const { status, exhausted, retried, response_status } = having
+  const { endpoint_id, ...ofAny } = having
+  const { status, ...beside } = ofAny
+  const { exhausted, retried, response_status } = beside
   const end = endpoint_id === undefined ? '' : `:${endpoint_id}`
-  const sought = soughtConditions(beside)
-  const ofFailures = (name: string): Walk => ({ ids: null, times: `${name}${end}`, sought })
+  const last: Condition = [isLast, 'is', 'yes']
+  // What a list is of is not asked again.
+  const ofList = (name: string, sought: readonly Condition[]): Walk => ({ ids: null, times: `${name}${end}`, sought })
   const attempts = (name: string, times: string, asked: readonly Condition[] = []): Walk => ({
     // Attempts that know a list of theirs are in `times`.
     ids: { name: `attempts:${name}`, kind: 'attempt', where: [...asked, ['later', 'lacks', '']] },
     times,
-    sought,
+    sought: soughtConditions(ofAny),
   })
   const found: Walk[] = []
-  if (status === 'FAILED' && exhausted) found.push(ofFailures('failed'))
-  if (status === 'FAILED' && response_status !== undefined) found.push(ofFailures(`answered-${response_status}`))
-  if (status === 'CANCELED') found.push(ofFailures('canceled'))
-  if (status === 'OPEN' && retried === true) found.push(ofFailures('retrying'))
+  if (status === 'FAILED' && exhausted) {
+    const { exhausted: _, ...answered } = beside
+    found.push(ofList('failed', [...soughtConditions(answered), last]))
+  }
+  if (status === 'FAILED' && response_status !== undefined) {
+    const { response_status: _, ...ended } = beside
+    found.push(ofList(`answered-${response_status}`, [...soughtConditions(ended), last]))
+  }
+  if (status === 'CANCELED') found.push(ofList('canceled', [...soughtConditions(beside), last]))
+  if (status === 'OPEN' && retried === true) found.push(ofList('retrying', soughtConditions(beside)))
   // Follow-ups are many where an endpoint does not answer.
   if (status === 'OPEN' && retried === false) {
-    found.push(
-      attempts('status:OPEN', `pending${end}`, soughtConditions(endpoint_id === undefined ? {} : { endpoint_id })),
-    )
+    const ofEndpoint = soughtConditions(endpoint_id === undefined ? {} : { endpoint_id })
+    found.push(attempts('status:OPEN', `pending${end}`, ofEndpoint))
   }
   if (endpoint_id !== undefined) found.push(attempts(`endpoint:${endpoint_id}`, `later:${endpoint_id}`))
   return found

@@ -12,11 +12,12 @@ local looked = 0
 local made
 local function conditionsAt(i)
   local after = i + 1 + 3 * tonumber(ARGV[i])
-  local conditions = { names = {} }
+  local conditions = { names = {}, isOfEvent = true }
   for at = i + 1, after - 1, 3 do
     local field, test, bound = ARGV[at], ARGV[at + 1], ARGV[at + 2]
     if test ~= 'is' and test ~= 'has' and test ~= 'lacks' then bound = tonumber(bound) end
     conditions[#conditions + 1] = { make = made[field], test = test, bound = bound }
+    conditions.isOfEvent = conditions.isOfEvent and made[field] ~= nil
     -- What is made of a field is made by way of the attempt's event.
     conditions.names[#conditions] = made[field] and 'event' or field
   end
@@ -62,7 +63,7 @@ local function isBeside(key, from, isMeant)
   local endpoint = #ids > 0 and redis.call('HGET', key, 'endpoint')
   for _, id in ipairs(ids) do
     local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'status', 'planned')
-    local isTry = other[1] == endpoint and isMeant(other[2])
+    local isTry = endpoint and other[1] == endpoint and isMeant(other[2])
     if isTry and not string.find(other[3], '"trigger_mode":"TEST",', 1, true) then return true end
   end
   return false
@@ -100,11 +101,12 @@ end
 -- Whether a row meets conditions, in their order: those that are dear to tell stand last.
 local function wanted(key, id, conditions)
   if #conditions == 0 then return true end
-  local values = redis.call('HMGET', key, unpack(conditions.names))
+  local isKnown = conditions.isOfEvent and namedKey == key
+  local values = isKnown and {} or redis.call('HMGET', key, unpack(conditions.names))
   for i, condition in ipairs(conditions) do
     local value = values[i]
     if condition.make then
-      keepEvent(key, value)
+      if not isKnown then keepEvent(key, value) end
       value = condition.make(key, id)
     end
     if not meets(value, condition.test, condition.bound) then return false end

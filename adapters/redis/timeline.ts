@@ -41,7 +41,9 @@ local reply, size, last, isEnd = { '' }, count, nil, false
 local function isAsked(event, name, attempt)
   if type ~= '' and redis.call('HGET', event, 'type') ~= type then return false end
   if attempt == '' then return hasWanted(name, conditions) end
-  return wanted(tag .. ':attempt:' .. attempt, attempt, conditions)
+  local key = tag .. ':attempt:' .. attempt
+  namedKey, named = key, name
+  return wanted(key, attempt, conditions)
 end
 repeat
   local members = redis.call(down and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE', index, from, to, 'LIMIT', skip, size)
