@@ -149,9 +149,10 @@ local reply, room = {}, roomOf(ARGV[1])
 for i = 3, #ARGV do
   local name = nameOfEvent(ARGV[i])
   local event = redis.call('HMGET', tag .. ':event:' .. name, 'room', 'type')
-  local index = tag .. ':event:' .. name .. ':attempts'
-  if event[1] and event[1] == room and not isHash(index) then
-    for _, id in ipairs(redis.call('ZRANGE', index, 0, -1)) do
+  if event[1] and event[1] == room then
+    -- The version before may have written an event under this key.
+    local ids = redis.pcall('ZRANGE', tag .. ':event:' .. name .. ':attempts', 0, -1)
+    for _, id in ipairs(ids.err and {} or ids) do
       local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'status', 'planned', 'ended', 'endpoint')
       if attempt[1] and (ARGV[2] == '' or attempt[4] == ARGV[2]) then
         for _, value in ipairs({ attempt[1], attempt[2], attempt[3] or '', event[2] }) do reply[#reply + 1] = value end

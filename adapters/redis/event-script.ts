@@ -14,6 +14,9 @@ local function isHash(key)
 end
 
 local function nameOfEvent(id)
+  -- Most ids end with none of the two, which is told without making a text.
+  local last = string.byte(id, -1)
+  if last ~= 115 and last ~= 47 then return id end
   local isLikeIndex = string.sub(id, -9) == ':attempts'
   if not isLikeIndex and string.sub(id, -1) ~= '/' then return id end
   local name, key = id .. '/', tag .. ':event:' .. id

@@ -1,5 +1,5 @@
 import type { AttemptQuery, NewAttempt } from '../../src/contracts/storage/attempts.ts'
-import type { EventQuery } from '../../src/contracts/storage/events.ts'
+import type { AttemptSought, EventQuery } from '../../src/contracts/storage/events.ts'
 import type { ListQuery, TimeRange } from '../../src/contracts/storage/list.ts'
 import type { PluginQuery } from '../../src/contracts/storage/configuration.ts'
 import { inRange } from '../../src/core/time-range.ts'
@@ -46,20 +46,25 @@ export function isDueWithin(
 }
 
 /**
- * What Redis asks of a field of a row: that it is this text, has this text in it, or is a number on this side
- * of a bound.
+ * What Redis asks of a field of a row: that it is this text, has this text in it, does not exist, or is a number on this
+ * side of a bound.
  */
 export type Condition = readonly [
   field: string,
-  test: 'is' | 'has' | 'gt' | 'gte' | 'lt' | 'lte',
+  test: 'is' | 'has' | 'lacks' | 'gt' | 'gte' | 'lt' | 'lte',
   bound: string | number,
 ]
 
-/** These stand for fields of an attempt: type, time and row of the attempt's event, and whether the attempt is final, "yes" or "no". */
+/**
+ * These stand for fields of an attempt: type, time and row of the attempt's event; and as "yes" or "no": whether the attempt is
+ * final, whether no later try of the same event and endpoint ended, and whether a try of them failed.
+ */
 export const eventType = 'event.type'
 export const eventCreated = 'event.created'
 export const eventRow = 'event.row'
 export const finality = 'final'
+export const isLast = 'last'
+export const failedBefore = 'failed before'
 
 /** The conditions that Redis can ask of an attempt, by the fields of its hash. */
 export function attemptConditions(
@@ -95,8 +100,28 @@ export function attemptConditions(
   ]
 }
 
+/** The conditions that Redis asks of an attempt that is sought. TEST attempts may meet them too. */
+export function soughtConditions({
+  endpoint_id,
+  status,
+  exhausted,
+  retried,
+  response_status,
+}: AttemptSought): readonly Condition[] {
+  return [
+    ...attemptConditions({
+      ...(endpoint_id !== undefined && { endpoint_id }),
+      ...(status !== undefined && { status }),
+      ...(response_status !== undefined && { response_status }),
+    }),
+    ...whereHas('ended', exhausted && ',"exhausted":true,'),
+    ...whereIs(isLast, status === undefined || status === 'OPEN' ? undefined : 'yes'),
+    ...whereIs(failedBefore, retried === undefined ? undefined : retried ? 'yes' : 'no'),
+  ]
+}
+
 /** That a field is this text, if a text is given. */
-function whereIs(field: string, text: string | undefined): readonly Condition[] {
+export function whereIs(field: string, text: string | undefined): readonly Condition[] {
   return text === undefined ? [] : [[field, 'is', text]]
 }
 

@@ -2,7 +2,8 @@ import { timePrefix } from '../../src/core/id.ts'
 import type { Connection } from './client.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Condition } from './filters.ts'
-import { type Listing, rowFunctions } from './page.ts'
+import type { Listing } from './page.ts'
+import { rowFunctions } from './row-script.ts'
 import { rowsOf, run, script } from './scripts.ts'
 
 /** Part of a sorted set of ids: times of ids, both inclusive, in unix milliseconds. */
@@ -41,7 +42,8 @@ for i = 6, first - 1, 3 do
   advance(source)
   if #source.ids > 0 then sources[#sources + 1] = source end
 end
-for i = conditionsAt(first), #ARGV do fields[#fields + 1] = ARGV[i] end
+local conditions, behind = conditionsAt(first)
+local fields = namesAt(behind)
 
 -- Takes the next id.
 local function take()
@@ -60,13 +62,13 @@ local function take()
   return id
 end
 
-local reply, found, looked, last = { '' }, 0, 0, nil
+local reply, found, last = { '' }, 0, nil
 while found < count and looked < most do
   local id = take()
   if not id then return reply end
   looked = looked + 1
   local key = tag .. ':attempt:' .. id
-  if id ~= last and wanted(key) then
+  if id ~= last and wanted(key, id, conditions) then
     found = found + 1
     reply[#reply + 1] = id
     for _, value in ipairs(fieldsOf(key, fields)) do reply[#reply + 1] = value or '' end

@@ -2,102 +2,62 @@ import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
 import type { Connection } from './client.ts'
 import { eventFunctions } from './event-script.ts'
 import type { IdBounds } from '../../src/core/id-bounds.ts'
-import { type Condition, eventCreated, eventRow, eventType, finality } from './filters.ts'
+import type { Condition } from './filters.ts'
+import { rowFunctions } from './row-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
-/** What scripts share that test rows and answer fields of them, behind `eventFunctions`. */
-export const rowFunctions = `
-local tested, tests, bounds, fields = {}, {}, {}, {}
-
--- Reads conditions: how many, then field, test and bound of each. Answers what comes behind them.
-local function conditionsAt(i)
-  local after = i + 1 + 3 * tonumber(ARGV[i])
-  for at = i + 1, after - 1, 3 do
-    tested[#tested + 1], tests[#tests + 1] = ARGV[at], ARGV[at + 1]
-    local isText = ARGV[at + 1] == 'is' or ARGV[at + 1] == 'has'
-    bounds[#bounds + 1] = isText and ARGV[at + 2] or tonumber(ARGV[at + 2])
-  end
-  return after
-end
-
-local function ofEvent(key, field)
-  local event = redis.call('HGET', key, 'event')
-  return event and redis.call('HGET', tag .. ':event:' .. nameIn(event), field)
-end
-local function isFinal(key)
-  local status, ended = unpack(redis.call('HMGET', key, 'status', 'ended'))
-  if status ~= 'FAILED' then return status == 'SUCCESSFUL' or status == 'CANCELED' end
-  return string.find(ended, ',"exhausted":true,', 1, true) ~= nil
-end
-local function fieldsOf(key, names)
-  local values = redis.call('HMGET', key, unpack(names))
-  for i, name in ipairs(names) do
-    if name == '${eventType}' then values[i] = ofEvent(key, 'type') end
-    if name == '${eventCreated}' then values[i] = ofEvent(key, 'created') end
-    if name == '${eventRow}' then values[i] = ofEvent(key, 'row') end
-    if name == '${finality}' then values[i] = isFinal(key) and 'yes' or 'no' end
-  end
-  return values
-end
-local function meets(value, test, bound)
-  if not value then return false end
-  if test == 'is' then return value == bound end
-  if test == 'has' then return string.find(value, bound, 1, true) ~= nil end
-  value = tonumber(value)
-  if test == 'gt' then return value > bound end
-  if test == 'gte' then return value >= bound end
-  if test == 'lt' then return value < bound end
-  return value <= bound
-end
-local function wanted(key)
-  if #tested == 0 then return true end
-  local values = fieldsOf(key, tested)
-  for i, test in ipairs(tests) do
-    if not meets(values[i], test, bounds[i]) then return false end
-  end
-  return true
-end
-`
-
 /**
- * ARGV: zset of ids, "up" or "down", an id to begin strictly beyond or '', how many, how many to skip, what the keys of
- * the rows begin with, how many conditions, and field, test and bound of each, then the fields. Answers how many ids it
- * came upon, the last of them, how many of their rows meet the conditions, and id and fields of each of these, '' for a
- * field that does not exist; with no fields nothing of them.
+ * ARGV: zset of ids, "up" or "down", first and last bound, how many rows, how many ids to skip, the most elements to come
+ * upon, what the keys of the rows begin with, how many conditions, and field, test and bound of each; the same for conditions
+ * one of which attempts an event is to have; then the fields. Answers the id to go on behind, '' at the end, how many rows meet
+ * the conditions, and id and fields of each of these, '' for a field that does not exist; with no fields nothing of them.
  */
 const read = script(
   `${eventFunctions}${rowFunctions}
-local index, down, from, count, skip, kind = tag .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], ARGV[5], ARGV[6]
-local first = conditionsAt(7)
-for i = first, #ARGV do fields[#fields + 1] = ARGV[i] end
+local index, down, from, to, count = tag .. ':' .. ARGV[1], ARGV[2] == 'down', ARGV[3], ARGV[4], tonumber(ARGV[5])
+local skip, most, kind = tonumber(ARGV[6]), tonumber(ARGV[7]), ARGV[8]
+local conditions, behind = conditionsAt(9)
+local sought, first = conditionsAt(behind)
+local fields = namesAt(first)
 
-local bound = from ~= '' and '(' .. from
-local ids
-if not bound then
-  ids = redis.call(down and 'ZREVRANGE' or 'ZRANGE', index, skip, tonumber(skip) + tonumber(count) - 1)
-elseif down then
-  ids = redis.call('ZREVRANGEBYLEX', index, bound, '-', 'LIMIT', skip, count)
-else
-  ids = redis.call('ZRANGEBYLEX', index, bound, '+', 'LIMIT', skip, count)
+local function part(size)
+  local isWhole = from == '-' or from == '+'
+  if isWhole and skip > 0 then
+    return redis.call(down and 'ZREVRANGE' or 'ZRANGE', index, skip, skip + size - 1)
+  end
+  return redis.call(down and 'ZREVRANGEBYLEX' or 'ZRANGEBYLEX', index, from, to, 'LIMIT', skip, size)
 end
-local found, reply = 0, { tostring(#ids), ids[#ids] or '', '' }
-for _, id in ipairs(ids) do
-  local key = tag .. ':' .. kind .. ':' .. (kind == 'event' and nameOfEvent(id) or id)
-  if wanted(key) then
-    found = found + 1
-    if #fields > 0 then
-      reply[#reply + 1] = id
-      for _, value in ipairs(fieldsOf(key, fields)) do reply[#reply + 1] = value or '' end
+local found, reply, size, isEnd = 0, { '', '' }, count, false
+repeat
+  local ids = part(size)
+  isEnd = #ids < size
+  for at, id in ipairs(ids) do
+    looked = looked + 1
+    reply[1], from = id, '(' .. id
+    local name = kind == 'event' and nameOfEvent(id) or id
+    local key = tag .. ':' .. kind .. ':' .. name
+    if wanted(key, id, conditions) and hasWanted(name, sought) then
+      found = found + 1
+      if #fields > 0 then
+        reply[#reply + 1] = id
+        for _, value in ipairs(fieldsOf(key, fields)) do reply[#reply + 1] = value or '' end
+      end
+    end
+    if found == count or looked >= most then
+      isEnd = isEnd and at == #ids
+      break
     end
   end
-end
-reply[3] = tostring(found)
+  skip, size = 0, math.min(2 * size, 250, most - looked)
+until isEnd or found == count or looked >= most
+if isEnd then reply[1] = '' end
+reply[2] = tostring(found)
 return reply`,
   { again: true },
 )
 
-/** The most ids that a run of the script tests. */
-const walkedPerScript = 1000
+/** The most elements that a run of the script comes upon. */
+export const mostElements = 1000
 
 /** Rows in the order of their ids, as an index lists them. */
 export interface Listing<Row> {
@@ -114,6 +74,7 @@ export function listing<Row>(
   {
     index,
     where = [],
+    having = [],
     within = { from: null, to: null },
     exact,
     kind,
@@ -123,6 +84,8 @@ export function listing<Row>(
     readonly index: string
     /** What Redis itself asks of a row of the index, so that those left out cost little. */
     readonly where?: readonly Condition[]
+    /** Conditions that one of the attempts of an event of the index is to meet. */
+    readonly having?: readonly Condition[]
     /** Ids between which all rows stand that the filters leave in. */
     readonly within?: IdBounds
     /** Whether index and conditions leave nothing in that the filters leave out. */
@@ -132,40 +95,41 @@ export function listing<Row>(
     readonly parse: (id: string, fields: readonly string[]) => Row | null
   },
 ): Listing<Row> {
-  const max = where.length === 0 ? entriesPerScript : walkedPerScript
+  const isNarrowed = where.length > 0 || having.length > 0
+  const conditions = [where.length, ...where.flat(), having.length, ...having.flat()]
   /** Parts of the index with the rows of each that meet the conditions: their number and, where asked for, their fields. */
   async function* parts(from: string | null, upwards: boolean, first: number, skip: number, asked: readonly string[]) {
-    let count = Math.min(first, max)
+    let count = first
     let skipped = skip
-    const begin = upwards ? within.from : within.to
+    const [begin, end] = upwards ? [within.from, within.to] : [within.to, within.from]
     const isBeyond = (a: string, b: string): boolean => (upwards ? a > b : a < b)
-    const end = upwards ? within.to : within.from
-    let after = from ?? begin ?? ''
+    let after = from ?? begin
     if (from !== null && begin !== null && isBeyond(begin, from)) after = begin
+    const [lowest, highest] = upwards ? ['-', '+'] : ['+', '-']
     for (;;) {
-      const window = [index, upwards ? 'up' : 'down', after, count, skipped, kind]
-      const args = [...window, where.length, ...where.flat(), ...asked]
-      const [walked, last, found, ...rows] = await run(connection, read, tag, args)
+      const bounds = [after === null ? lowest : `(${after}`, end === null ? highest : `[${end}`]
+      const window = [index, upwards ? 'up' : 'down', ...bounds, count, skipped, mostElements, kind]
+      const [last, found, ...rows] = await run(connection, read, tag, [...window, ...conditions, ...asked])
       yield { found: Number(found), rows: rowsOf(rows, asked.length + 1) }
-      if (Number(walked) < count || (end !== null && isBeyond(last!, end))) return
+      if (last === '') return
       after = last!
       skipped = 0
-      count = Math.min(count * 2, max)
+      count = Math.min(count * 2, entriesPerScript)
     }
   }
 
   return {
     async size() {
       if (!exact) return null
-      if (where.length === 0) return Number(await connection.send('ZCARD', [`${tag}:${index}`], true))
+      if (!isNarrowed) return Number(await connection.send('ZCARD', [`${tag}:${index}`], true))
       let size = 0
-      for await (const { found } of parts(null, true, max, 0, [])) size += found
+      for await (const { found } of parts(null, true, mostElements, 0, [])) size += found
       return size
     },
     async *walk(from, upwards, first, skip) {
       // The index knows how to skip what it holds, not what meets conditions.
-      let left = where.length === 0 ? 0 : skip
-      for await (const { rows } of parts(from, upwards, first, skip - left, fields)) {
+      let left = isNarrowed ? skip : 0
+      for await (const { rows } of parts(from, upwards, Math.min(first, entriesPerScript), skip - left, fields)) {
         yield rows.slice(left).flatMap(([id, ...values]) => parse(id!, values) ?? [])
         left = Math.max(0, left - rows.length)
       }

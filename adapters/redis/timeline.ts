@@ -5,10 +5,11 @@ import { eventSlackMs, type IdBounds, isEventAstray } from '../../src/core/id-bo
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { eventFunctions } from './event-script.ts'
-import { eventRow, whereIn } from './filters.ts'
-import { narrowest, type Walk } from './narrowed.ts'
-import { listing } from './page.ts'
-import { chunks, run, script } from './scripts.ts'
+import { eventRow, eventType, whereIn, whereIs } from './filters.ts'
+import { narrowest, type NarrowWalk } from './narrowed.ts'
+import { listing, mostElements } from './page.ts'
+import { rowFunctions } from './row-script.ts'
+import { chunks, entriesPerScript, run, script } from './scripts.ts'
 
 // Redis has no index of events by time, and most events need none: their ids tell it. Those whose ids do not stand in an
 // index of their own. The timeline is both, merged: see narrowed.ts.
@@ -21,6 +22,49 @@ for i = 2, #ARGV do
   local event = redis.call('HMGET', tag .. ':event:' .. nameOfEvent(ARGV[i]), 'room', 'row')
   if event[1] == ARGV[1] then reply[#reply + 1] = event[2] end
 end
+return reply`,
+  { again: true },
+)
+
+/**
+ * ARGV: room, name of the sorted set, "up" or "down", first and last score, how many members to skip, how many events, the most
+ * elements to come upon, type or '', then conditions. Members are events, some with an attempt behind a space. Answers how many
+ * members to skip next, '' at the end, then the row of each event of the type whose attempt meets the conditions.
+ */
+const readTimes = script(
+  `${eventFunctions}${rowFunctions}
+local room, down, from, to, skip = ARGV[1], ARGV[3] == 'down', ARGV[4], ARGV[5], tonumber(ARGV[6])
+local count, most, type = tonumber(ARGV[7]), tonumber(ARGV[8]), ARGV[9]
+local index, conditions = tag .. ':room:' .. room .. ':' .. ARGV[2], conditionsAt(10)
+local reply, size, last, isEnd = { '' }, count, nil, false
+
+local function isAsked(event, name, attempt)
+  if type ~= '' and redis.call('HGET', event, 'type') ~= type then return false end
+  if attempt == '' then return hasWanted(name, conditions) end
+  local key = tag .. ':attempt:' .. attempt
+  namedKey, named = key, name
+  return wanted(key, attempt, conditions)
+end
+repeat
+  local members = redis.call(down and 'ZREVRANGEBYSCORE' or 'ZRANGEBYSCORE', index, from, to, 'LIMIT', skip, size)
+  isEnd = #members < size
+  for at, member in ipairs(members) do
+    looked, skip = looked + 1, skip + 1
+    local id, attempt = string.match(member, '^([^ ]*) ?(.*)$')
+    if id ~= last then
+      local name = nameOfEvent(id)
+      local key = tag .. ':event:' .. name
+      local event = isAsked(key, name, attempt) and redis.call('HMGET', key, 'room', 'row') or {}
+      if event[1] == room then reply[#reply + 1], last = event[2], id end
+    end
+    if #reply > count or looked >= most then
+      isEnd = isEnd and at == #members
+      break
+    end
+  end
+  size = math.min(2 * size, 250, most - looked)
+until isEnd or #reply > count or looked >= most
+if not isEnd then reply[1] = tostring(skip) end
 return reply`,
   { again: true },
 )
@@ -47,21 +91,19 @@ export async function redisTimeline(
   }
   const found = await narrowest(connection, tag, workspaceId, query)
   if (found === null) return []
-  const { room, walk } = found
-  const ours = byId(connection, tag, room, walk, query, order)
-  const others = byTime(connection, tag, room, walk, query)
+  const ours = byId(connection, tag, found, query, order)
+  const others = byTime(connection, tag, found, query)
   const heads: EventHead[] = []
-  // An event may come more than once.
-  const add = (head: EventHead) => void (head.id !== heads.at(-1)?.id && heads.push(head))
-  let [our, other] = [await ours.next(), await others.next()]
-  while (heads.length < limit && !(our.done && other.done)) {
-    if (other.done || (!our.done && order(our.value, other.value) < 0)) {
-      add(our.value!) // one of the two exists
-      our = await ours.next()
-    } else {
-      add(other.value)
-      other = await others.next()
-    }
+  let [our, other] = await Promise.all([ours.next(), others.next()])
+  while (!(our.done && other.done)) {
+    const isOurs = other.done || (!our.done && order(our.value, other.value) < 0)
+    const head = isOurs ? our.value! : other.value! // one of the two exists
+    // An event may come more than once.
+    if (head.id !== heads.at(-1)?.id) heads.push(head)
+    // What follows is not read before it is needed.
+    if (heads.length === limit) break
+    if (isOurs) our = await ours.next()
+    else other = await others.next()
   }
   return heads
 }
@@ -70,17 +112,18 @@ export async function redisTimeline(
 async function* byId(
   connection: Connection,
   tag: string,
-  room: string,
-  { ids }: Walk,
+  { room, ids, sought }: NarrowWalk,
   query: TimelineQuery,
   order: (a: EventHead, b: EventHead) => number,
 ): AsyncGenerator<EventHead, undefined> {
   if (ids === null) return undefined
   const { name, kind, where } = ids
-  const { created_at, descending, limit } = query
+  const { created_at, descending, event_type, limit } = query
+  const times = whereIn('created', created_at)
   const listed = listing<{ readonly id: string; readonly head: EventHead }>(connection, tag, {
     index: `room:${room}:${name}`,
-    where: [...where, ...whereIn('created', created_at)],
+    where: kind === 'event' ? times : [...where, ...times, ...whereIs(eventType, event_type), ...sought],
+    having: kind === 'event' ? sought : [],
     within: endOf(query),
     exact: true,
     kind,
@@ -134,23 +177,29 @@ function startOf({ created_at = {}, from, descending }: TimelineQuery): string |
 async function* byTime(
   connection: Connection,
   tag: string,
-  room: string,
-  { times }: Walk,
+  { room, times, part, sought }: NarrowWalk,
   query: TimelineQuery,
 ): AsyncGenerator<EventHead, undefined> {
   if (times === null) return undefined
-  const { created_at: { eq, gt, gte, lt, lte } = {}, from, descending, limit } = query
+  const { created_at: { eq, gt, gte, lt, lte } = {}, from, descending, event_type = '', limit } = query
   const lowest = [eq, gt, gte, descending ? undefined : from?.created_at].filter((time) => time !== undefined)
   const highest = [eq, lt, lte, descending ? from?.created_at : undefined].filter((time) => time !== undefined)
-  const low = lowest.length === 0 ? '-inf' : String(Math.max(...lowest))
-  const high = highest.length === 0 ? '+inf' : String(Math.min(...highest))
-  const [command, ...ends] = descending ? ['ZREVRANGEBYSCORE', high, low] : ['ZRANGEBYSCORE', low, high]
-  for (let skipped = 0; ; skipped += limit) {
-    const args = [`${tag}:room:${room}:${times}`, ...ends, 'LIMIT', String(skipped), String(limit)]
-    const members = (await connection.send(command, args, true)) as readonly string[] // as documented
-    const ids = new Set(members.map((member) => member.split(' ', 1)[0]!))
-    for (const head of await headsOf(connection, tag, room, [...ids])) if (isListed(head, query)) yield head
-    if (members.length < limit) return undefined
+  const low = lowest.length === 0 ? '-inf' : Math.max(...lowest)
+  const high = highest.length === 0 ? '+inf' : Math.min(...highest)
+  const ends = descending ? ['down', high, low] : ['up', low, high]
+  let skipped = '0'
+  // Twice as many as their part, since they may be denser here. One more, since the event of `from` may be left out.
+  for (
+    let count = 1 + Math.min(limit, Math.ceil(2 * limit * part) + 1);
+    ;
+    count = Math.min(4 * count, entriesPerScript)
+  ) {
+    const window = [skipped, count, mostElements, event_type]
+    const args = [room, times, ...ends, ...window, sought.length, ...sought.flat()]
+    const [next, ...found] = await run(connection, readTimes, tag, args)
+    for (const head of found.map(headOf)) if (isListed(head, query)) yield head
+    if (next === '') return undefined
+    skipped = next!
   }
 }
 

@@ -98,7 +98,8 @@ async function walk(
   // The event of the position may have more deliveries beyond it.
   let from: TimelineQuery['from'] =
     position === null ? null : { created_at: position.created_at, id: position.event_id, inclusive: true }
-  for (let step = limit; found.length < limit; step = Math.min(2 * step, maxEvents)) {
+  for (let step = limit; found.length < limit;) {
+    const before = found.length
     const heads = await events.timeline(workspaceId, { ...query, from, limit: step })
     const of = heads.map(({ id }) => id)
     const tries = byEvent(await attempts.ofEvents(workspaceId, of, asked.endpoint_id))
@@ -113,6 +114,9 @@ async function walk(
     const last = heads.at(-1)
     if (last === undefined || heads.length < step) break
     from = { created_at: last.created_at, id: last.id, inclusive: false }
+    // Where most events have what is asked for, few more are enough.
+    const isDense = 2 * (found.length - before) >= heads.length
+    step = Math.min(2 * step, maxEvents, isDense ? 2 * (limit - found.length) + 2 : Infinity)
   }
   return found.slice(0, limit)
 }
