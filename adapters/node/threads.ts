@@ -1,10 +1,15 @@
-import { type ChildProcess, spawn } from 'node:child_process'
+import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { createRequire } from 'node:module'
+import type { Socket } from 'node:net'
 import { constants, setPriority } from 'node:os'
+import type { Readable, Writable } from 'node:stream'
 
 import type { Thread, ThreadScript } from '../../src/contracts/platform.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { childProgram } from './child-program.ts'
+import { frameOf, frameReader } from './frames.ts'
+
+type Child = ChildProcessByStdio<Writable, Readable, null>
 
 /** The first message of a process: whether the script could be made. */
 type Greeting = { readonly ready: true } | { readonly failed: string }
@@ -12,7 +17,7 @@ type Greeting = { readonly ready: true } | { readonly failed: string }
 /** An idle process is let go after this time; the next call then starts another process. */
 const idleMs = 60_000
 
-const running = new Set<ChildProcess>()
+const running = new Set<Child>()
 let endsWithUs = false
 
 /**
@@ -25,7 +30,7 @@ export async function startThread(script: ThreadScript): Promise<Thread> {
   const child = start(script)
   let pending: { resolve(message: unknown): void; reject(cause: Error): void } | undefined
   let ended: Error | undefined
-  let idle: NodeJS.Timeout | undefined
+  const idle = setTimeout(() => pending === undefined && kill('the process was idle'), idleMs).unref()
 
   const next = () =>
     new Promise<unknown>((resolve, reject) => {
@@ -43,13 +48,22 @@ export async function startThread(script: ThreadScript): Promise<Thread> {
     end(new Error(cause))
     child.kill('SIGKILL')
   }
-  child.on('message', (message) => {
+  const read = frameReader((message) => {
     const waiting = pending
     pending = undefined
     hold(child, false)
-    idle = setTimeout(kill, idleMs, 'the process was idle').unref()
-    waiting?.resolve(message)
+    idle.refresh()
+    if (waiting === undefined) kill('the process answered what nobody asked')
+    else waiting.resolve(message)
   })
+  child.stdout.on('data', (piece: Buffer) => {
+    try {
+      if (ended === undefined) read(piece)
+    } catch (cause) {
+      kill((cause as Error).message) // of the reader, or of `deserialize`
+    }
+  })
+  child.stdin.on('error', end)
   child.on('error', end)
   child.on('exit', () => end(new Error('the process has ended')))
 
@@ -65,16 +79,15 @@ export async function startThread(script: ThreadScript): Promise<Thread> {
     call(message) {
       const answer = next() as ReturnType<Thread['call']> // as `childProgram` sends it
       if (ended !== undefined) return answer
-      clearTimeout(idle)
       hold(child, true)
-      child.send(message as object, (failure) => failure && kill(failure.message)) // JSON, as the contract says
+      child.stdin.write(frameOf(message))
       return answer
     },
     kill: () => kill('the process was killed'),
   }
 }
 
-function start(script: ThreadScript): ChildProcess {
+function start(script: ThreadScript): Child {
   const isNode = !('Bun' in globalThis || 'Deno' in globalThis)
   if (isNode && isOneExecutable()) {
     throw new PosthornError('internal', 'code of tenants needs Node itself: this program is a single executable')
@@ -88,13 +101,13 @@ function start(script: ThreadScript): ChildProcess {
       ]
     : []
   const child = spawn(process.execPath, [...flags, '-e', childProgram(script, import.meta.url)], {
-    stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
+    stdio: ['pipe', 'pipe', 'ignore'],
     // Nothing of our environment. A compiled Bun program and Electron act as a runtime when asked to.
     env: { BUN_BE_BUN: '1', ELECTRON_RUN_AS_NODE: '1' },
-    ...(isNode ? { serialization: 'advanced' } : {}),
     windowsHide: true,
   })
   running.add(child)
+  child.unref()
   if (script.yields === true) yieldTo(child)
   if (!endsWithUs) {
     endsWithUs = true
@@ -106,7 +119,7 @@ function start(script: ThreadScript): ChildProcess {
 }
 
 /** Gives a child lower priority, so that the host and its other processes come first. */
-function yieldTo({ pid }: ChildProcess): void {
+function yieldTo({ pid }: Child): void {
   try {
     if (pid !== undefined) setPriority(pid, constants.priority.PRIORITY_BELOW_NORMAL)
   } catch {
@@ -120,15 +133,10 @@ function isOneExecutable(): boolean {
 }
 
 /** Whether the process keeps this program alive. */
-function hold(child: ChildProcess, held: boolean): void {
-  const channel: Partial<NonNullable<typeof child.channel>> | null | undefined = child.channel // Bun's has neither
-  if (held) {
-    child.ref()
-    channel?.ref?.()
-  } else {
-    child.unref()
-    channel?.unref?.()
-  }
+function hold(child: Child, held: boolean): void {
+  const stdout = child.stdout as Partial<Socket> // Bun's streams are no sockets
+  if (held) stdout.ref?.()
+  else stdout.unref?.()
 }
 
 function requireInstalled(name: string, all: readonly string[]): void {

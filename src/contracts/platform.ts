@@ -54,8 +54,8 @@ export interface Thread {
 export interface ThreadScript {
   /**
    * A JavaScript expression: a function `(modules, hmac) => (message) => answer`, asynchronous or not, that refers to
-   * nothing outside itself. What it makes may have a method `afterwards`, called when an answer is out, to prepare the
-   * next answer.
+   * nothing outside itself. What it makes may have a method `afterwards`, asynchronous or not, called when an answer is
+   * out, to prepare the next answer.
    */
   readonly text: string
   /** The packages that the function is given, in this order. */

@@ -1,5 +1,6 @@
 import type { RE2JS } from 're2js'
 
+import { plainPattern } from './plain-pattern.ts'
 import { type Making, spendOn } from './making.ts'
 import { spend, type Work } from './work.ts'
 
@@ -37,6 +38,13 @@ export function patternCompiler(re2: typeof RE2JS): PatternCompiler {
       throw new Error('not a regular expression of ECMA-262', { cause })
     }
     spendOn(making, 'patterns', instructionSteps * sizeOf(source))
+    const plain = plainPattern(source)
+    if (plain !== null) {
+      return (text, work) => {
+        spend(work, 1 + text.length / 16)
+        return plain(text)
+      }
+    }
     let program
     try {
       program = re2.compile(re2.translateRegExp(translate(source)))

@@ -102,7 +102,6 @@ class Pool {
     return new Promise<Outcome<Answer>>((resolve, reject) => {
       // A job answers what it says it answers.
       this.#wait(job, { resolve: resolve as Waiting['resolve'], reject })
-      this.#dispatch()
     }).finally(() => this.#places.give(job.tenant, 1))
   }
 
@@ -218,19 +217,24 @@ class Pool {
       waiting.leave()
       resolve({ kind: 'busy' })
     }
-    const timer = setTimeout(giveUp, 2 * this.#timeMs)
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let waits = true
     const waiting: Waiting = {
       workspace: job.tenant.workspace,
       script: job.script,
       job,
       leave() {
+        waits = false
         clearTimeout(timer)
         job.signal?.removeEventListener('abort', giveUp)
       },
       resolve,
       reject,
     }
-    job.signal?.addEventListener('abort', giveUp)
     this.#lines.add(waiting)
+    this.#dispatch()
+    if (!waits) return // most runs find a free process
+    timer = setTimeout(giveUp, 2 * this.#timeMs)
+    job.signal?.addEventListener('abort', giveUp)
   }
 }
