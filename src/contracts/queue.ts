@@ -34,6 +34,7 @@ export interface Claim extends Job {
 /** Slots that a caller has in use. A workspace or a group that is not named uses none. */
 export interface SlotsInUse {
   readonly workspaces: ReadonlyMap<string, number>
+  /** A negative number: the group may give so many jobs more than `cap`. */
   readonly groups: ReadonlyMap<string, number>
   /** Those of `groups` that jobs of low priority use. */
   readonly low: ReadonlyMap<string, number>

@@ -81,7 +81,7 @@ function someOptions({ below }: Rolls, now: number): ClaimOptions {
     cap: 1 + below(12),
     busy: {
       workspaces: new Map([[`w${below(4)}`, below(9)]]),
-      groups: new Map([[`g${below(8)}`, below(4)]]),
+      groups: new Map([[`g${below(8)}`, below(6) - 2]]),
       low: new Map([[`g${below(8)}`, below(4)]]),
     },
     leaveOut: new Set(Array.from({ length: 1 + below(2) }, () => `g${below(12)}`)),

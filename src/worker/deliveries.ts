@@ -2,6 +2,8 @@ import type { Context } from '../context.ts'
 import type { Deliver } from '../services/deliver.ts'
 import type { Sent } from '../services/loaded-attempt.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import type { LetGo } from './let-go.ts'
+import type { Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
 import { inTwo, matchJobs, type ReadyJob } from './ready-job.ts'
@@ -14,7 +16,9 @@ interface Needs {
   readonly ctx: Context
   readonly deliver: Deliver
   readonly slots: Slots
+  readonly lines: Lines
   readonly holds: Holds
+  readonly letGo: LetGo
   readonly limits: RateLimits
   readonly rests: Rests
   readonly outcomes: Outcomes
@@ -36,6 +40,10 @@ export class Deliveries {
 
   constructor(needs: Needs) {
     this.#needs = needs
+    needs.lines.open({
+      send: (job, paced, left) => void this.#sendAndSettle(job, paced, left),
+      giveBack: (jobs) => void needs.letGo.giveBack(jobs.map(({ hold }) => hold)),
+    })
   }
 
   /** How many jobs a claim may take now: 0 while another claim is under way. */
@@ -46,12 +54,13 @@ export class Deliveries {
   /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
-    const { ctx, slots, limits, rests, holds, wakeup } = this.#needs
+    const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
     this.#isClaiming = true
     try {
       await ctx.clock.ready()
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
-      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()] })
+      const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
+      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
       const { admitted, surplus } = slots.taken(claims, request)
       if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
@@ -65,15 +74,12 @@ export class Deliveries {
 
   /** Claims leave out the endpoints of `claimed` until the limiter has answered for these jobs, so that order holds. */
   async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
-    const { limits, holds, wakeup } = this.#needs
+    const { limits, holds, letGo, wakeup } = this.#needs
     limits.markUndecided(claimed)
     const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
     const someWereLeftOut = limits.markDecided(claimed)
     await this.#sendAll(granted, paced)
-    await Promise.all([
-      this.letGoUnsent(obsolete, holds.complete(claimsOf(obsolete))),
-      this.letGoUnsent(refused, holds.giveBack(claimsOf(refused), { insists: true })),
-    ])
+    await Promise.all([letGo.unsent(obsolete, holds.complete(claimsOf(obsolete))), letGo.giveBack(refused)])
     if (someWereLeftOut) wakeup.wake('limited')
   }
 
@@ -93,15 +99,15 @@ export class Deliveries {
 
   /** Requests to slow and new endpoints come second: opening a connection takes time that the others need not lose. */
   async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
-    const { ctx, slots } = this.#needs
+    const { ctx, slots, lines } = this.#needs
     const { first, second } = inTwo(granted, ({ hold }) => slots.isSlowOrNew(hold.claim.group))
-    await inSlices(ctx.clock, first, (job) => void this.sendAndSettle(job, paced))
+    await inSlices(ctx.clock, first, (job) => lines.enter(job, paced))
     if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
-    await inSlices(ctx.clock, second, (job) => void this.sendAndSettle(job, paced))
+    await inSlices(ctx.clock, second, (job) => lines.enter(job, paced))
   }
 
-  async sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean): Promise<void> {
-    const { ctx, deliver, slots, holds, rests, outcomes } = this.#needs
+  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, left: (isSlow: boolean) => void): Promise<void> {
+    const { ctx, deliver, slots, holds, letGo, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
     try {
@@ -109,33 +115,24 @@ export class Deliveries {
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
-    if (sent === 'busy') rests.begin(claim.group)
-    if (sent === 'busy') return await this.letGoUnsent([hold], holds.giveBack([claim], { insists: true }))
+    if (sent === 'busy') {
+      rests.begin(claim.group)
+      left(true)
+      return await letGo.giveBack([hold])
+    }
     slots.freed(claim, sent?.slow ?? null)
+    left(sent?.slow ?? true)
     const lingers = paced && sent?.slow === true
     // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
-    this.#letGo(hold)
-  }
-
-  /** Lets go of jobs that were not sent, after the queue was asked to remove them or to take them back. */
-  async letGoUnsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
-    await asked
-    for (const hold of unsent) {
-      this.#needs.slots.freed(hold.claim, null)
-      this.#letGo(hold)
-    }
-  }
-
-  #letGo(hold: Hold): void {
-    this.#needs.slots.holdEnded()
-    this.#needs.holds.remove(hold)
+    letGo.sent(hold)
   }
 
   /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
   async close(): Promise<void> {
     const { holds, outcomes } = this.#needs
     this.isClosed = true
+    this.#needs.lines.close()
     holds.close()
     outcomes.close()
     while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000)
@@ -143,6 +140,7 @@ export class Deliveries {
 
   open(): void {
     this.isClosed = false
+    this.#needs.lines.reopen()
     this.#needs.holds.open()
     this.#needs.outcomes.open()
   }

@@ -6,6 +6,8 @@ import { batcher, type Batcher } from '../runtime/batcher.ts'
 import { jobOf } from '../services/job-of.ts'
 import type { Deliveries } from './deliveries.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import type { LetGo } from './let-go.ts'
+import type { Lines } from './lines.ts'
 import type { Rests } from './resting-endpoints.ts'
 import type { Slots } from './slots.ts'
 
@@ -13,7 +15,9 @@ interface Needs {
   readonly ctx: Context
   readonly deliveries: Deliveries
   readonly slots: Slots
+  readonly lines: Lines
   readonly holds: Holds
+  readonly letGo: LetGo
   readonly rests: Rests
 }
 
@@ -95,14 +99,14 @@ export class LocalHandOff implements HandOff {
     const delivery = { workspaceId, revision, attempt, event, ...(trace !== undefined && { trace }) }
     const endpoint = configuration.endpoints.get(attempt.endpoint_id) ?? null
     if (deliveries.isClosed) return await this.#giveBack([hold], true)
-    await deliveries.sendAndSettle({ hold, loaded: { delivery, configuration, endpoint } }, true)
+    this.#needs.lines.enter({ hold, loaded: { delivery, configuration, endpoint } }, true)
   }
 
   /** Gives up jobs that were taken over. `mayBe`: they may be in the queue. */
   async #giveBack(given: readonly Hold[], mayBe: boolean): Promise<void> {
-    const { deliveries, holds } = this.#needs
+    const { holds, letGo } = this.#needs
     const asked = mayBe ? holds.giveBack(claimsOf(given), { insists: false }) : Promise.resolve()
-    await deliveries.letGoUnsent(given, asked)
+    await letGo.unsent(given, asked)
   }
 
   /** Adds a job to a queue that is not the storage's. Answers whether it is held. */

@@ -3,6 +3,8 @@ import { minuteMs } from '../core/periods.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
 import type { InboxConsumer } from './inbox.ts'
+import type { LetGo } from './let-go.ts'
+import type { Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import { dueTimes, IdleWait } from './polling.ts'
 import type { Rests } from './resting-endpoints.ts'
@@ -20,7 +22,9 @@ const brokenWaitForNewsMs = 100
 export interface Parts {
   readonly deliveries: Deliveries
   readonly holds: Holds
+  readonly letGo: LetGo
   readonly slots: Slots
+  readonly lines: Lines
   readonly rests: Rests
   readonly outcomes: Outcomes
   readonly requeue: Requeue

@@ -40,6 +40,11 @@ export class RateLimits {
     this.#complain = complain
   }
 
+  /** Whether an endpoint is known to have no limit. */
+  isUnlimited(group: string): boolean {
+    return this.#unlimited.has(group)
+  }
+
   /** Endpoints with undecided jobs. A claim leaves them out. */
   undecided(): Iterable<string> {
     this.#someWereLeftOut ||= this.#undecided.size > 0

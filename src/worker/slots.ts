@@ -10,6 +10,12 @@ import type { Wakeup } from './wakeup.ts'
 /** The most jobs that a claim takes. */
 const maxClaims = 500
 
+interface Asking {
+  readonly paced: boolean
+  readonly leaveOut: Iterable<string>
+  readonly ahead: (group: string) => number
+}
+
 /**
  * The slots of this process: who uses them, and who may have more. Whether a new claim is worth the cost is decided here
  * alone. A slot is a request in flight, free again when the request has ended. The hold on the job ends when the outcome is
@@ -53,14 +59,16 @@ export class Slots {
 
   /**
    * What to ask of a claim that begins now. `paced`: a few jobs at a time where requests take long. `leaveOut`: endpoints
-   * that may not be claimed for other reasons than slots.
+   * that may not be claimed for other reasons than slots. `ahead`: how many jobs of an endpoint may wait here for a slot.
    */
-  request({ paced, leaveOut }: { paced: boolean; leaveOut: Iterable<string> }): SlotRequest {
+  request({ paced, leaveOut, ahead }: Asking): SlotRequest {
     this.#turn?.stop()
     this.#turn = null
     this.backlog.claimBegins()
     const { chosen, leftOut } = this.#slow.choose(paced)
+    this.#inUse.allowAhead(ahead)
     const groups = new Map(this.#inUse.byGroup)
+    for (const [group, more] of this.#inUse.ahead) groups.set(group, groups.get(group)! - more) // of groups in use
     for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
     return {
       limit: paced && !this.#hadSurplus ? Math.min(this.mayClaim(), this.#spread.atOnce()) : this.mayClaim(),
@@ -123,7 +131,7 @@ export class Slots {
    */
   freed(claim: Claim, isSlow: boolean | null): void {
     const wasFull = this.mayClaim() === 0
-    const wasAtCap = this.#inUse.isAtCap(claim.group)
+    const wasAtCap = this.#inUse.isShort(claim.group) || (claim.priority === 'low' && this.#inUse.isAtCap(claim.group))
     this.#spread.ended(claim.id)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
     const wasAtShare = this.#inUse.release(claim)

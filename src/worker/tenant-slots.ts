@@ -11,6 +11,8 @@ export class TenantSlots {
   readonly byGroup = new Map<string, number>()
   /** Of `byGroup`, those of jobs of low priority. */
   readonly low = new Map<string, number>()
+  /** How many jobs of an endpoint may be held beyond `perEndpoint`, to wait for a slot here. */
+  readonly ahead = new Map<string, number>()
   readonly #concurrency: number
   readonly #perEndpoint: number
   #used = 0
@@ -53,12 +55,33 @@ export class TenantSlots {
   /** Whether an endpoint uses as many slots as it may, or its jobs of low priority do. */
   isAtCap(group: string): boolean {
     const low = this.low.get(group) ?? 0
-    return (this.byGroup.get(group) ?? 0) >= this.#perEndpoint || low >= maxLow(this.#perEndpoint)
+    const max = this.#perEndpoint + (this.ahead.get(group) ?? 0)
+    return (this.byGroup.get(group) ?? 0) >= max || low >= maxLow(this.#perEndpoint)
   }
 
   someWorkspaceIsAtShare(): boolean {
     for (const workspace of this.byWorkspace.keys()) if (this.isAtShare(workspace)) return true
     return false
+  }
+
+  /** Whether an endpoint has so few jobs here that a claim should bring more. */
+  isShort(group: string): boolean {
+    const used = this.byGroup.get(group) ?? 0
+    return used >= this.#perEndpoint && used <= this.#perEndpoint + (this.ahead.get(group) ?? 0) / 2
+  }
+
+  /**
+   * Allows each endpoint as many jobs ahead as it may have, while most slots are free: half of the slots are left for
+   * requests to others.
+   */
+  allowAhead(maxAhead: (group: string) => number): void {
+    this.ahead.clear()
+    const each = Math.floor(Math.max(2 * this.free - this.#concurrency, 0) / 2 / Math.max(this.byGroup.size, 1))
+    if (each === 0) return
+    for (const group of this.byGroup.keys()) {
+      const ahead = Math.min(maxAhead(group), each)
+      if (ahead > 0) this.ahead.set(group, ahead)
+    }
   }
 
   /** Whether a workspace uses as many slots as it may. */

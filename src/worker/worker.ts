@@ -8,6 +8,8 @@ import { inboxConsumer } from './inbox.ts'
 import { Holds } from './holds.ts'
 import type { Parts } from './loops.ts'
 import type { Needs } from './needs.ts'
+import { LetGo } from './let-go.ts'
+import { Lines } from './lines.ts'
 import { Outcomes } from './outcomes.ts'
 import { Passes } from './passes.ts'
 import { RateLimits } from './rate-limits.ts'
@@ -136,11 +138,27 @@ function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const limits = new RateLimits(ctx, complain)
   const rests = new Rests(ctx.clock, jobs)
   const outcomes = new Outcomes(ctx, deliver, complain)
-  const deliveries = new Deliveries({ ctx, deliver, slots, holds, limits, rests, outcomes, wakeup: jobs, complain })
+  const letGo = new LetGo(slots, holds)
+  const lines = new Lines(ctx)
+  const deliveries = new Deliveries({
+    ctx,
+    deliver,
+    slots,
+    lines,
+    holds,
+    letGo,
+    limits,
+    rests,
+    outcomes,
+    wakeup: jobs,
+    complain,
+  })
   return {
     deliveries,
     holds,
+    letGo,
     slots,
+    lines,
     rests,
     outcomes,
     requeue: requeue(ctx),

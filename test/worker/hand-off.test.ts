@@ -148,7 +148,9 @@ test('an answer that asks for a pause is heeded by what is published then', asyn
   await settle()
   await publish('e')
   await clock.advance(0)
-  http.inFlight.shift()!.answer({ kind: 'response', status: 429, headers: { 'retry-after': '30' }, body: '', ended: true })
+  http.inFlight
+    .shift()!
+    .answer({ kind: 'response', status: 429, headers: { 'retry-after': '30' }, body: '', ended: true })
   await clock.advance(1000)
   await publish('e')
   await clock.advance('28s')

@@ -1,0 +1,33 @@
+import { claimsOf, type Hold, type Holds } from './holds.ts'
+import type { Slots } from './slots.ts'
+
+/** The end of a job in this process: the hold ends, and the slot is free if it was not before. */
+export class LetGo {
+  readonly #slots: Slots
+  readonly #holds: Holds
+
+  constructor(slots: Slots, holds: Holds) {
+    this.#slots = slots
+    this.#holds = holds
+  }
+
+  /** The outcome of a job is stored, or waits for the lease to end. */
+  sent(hold: Hold): void {
+    this.#slots.holdEnded()
+    this.#holds.remove(hold)
+  }
+
+  /** Jobs were not sent. `asked`: the queue was asked to remove them or to take them back. */
+  async unsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
+    await asked
+    for (const hold of unsent) {
+      this.#slots.freed(hold.claim, null)
+      this.sent(hold)
+    }
+  }
+
+  /** Jobs that were not sent go back to the queue. */
+  async giveBack(unsent: readonly Hold[]): Promise<void> {
+    await this.unsent(unsent, this.#holds.giveBack(claimsOf(unsent), { insists: true }))
+  }
+}

@@ -1,0 +1,137 @@
+import type { Context } from '../context.ts'
+import { startTimer } from '../runtime/timer.ts'
+import type { ReadyJob } from './ready-job.ts'
+
+/** Jobs are claimed ahead of free slots for about as long as claims take. */
+const aheadMs = 25
+/** At most so many times the slots of an endpoint are claimed ahead. */
+const maxAhead = 3
+/** A job waits here no longer than this: others may have a free slot. */
+const maxWaitMs = 500
+/** The times of more endpoints are not remembered. */
+const maxTimes = 10_000
+
+interface Waiting {
+  readonly job: ReadyJob
+  readonly paced: boolean
+  readonly since: number
+}
+
+interface Line {
+  inFlight: number
+  readonly waiting: Waiting[]
+}
+
+/** What lines do with jobs: send a job, which calls `left` when the request has ended, or give jobs back unsent. */
+export interface Doors {
+  send(job: ReadyJob, paced: boolean, left: (isSlow: boolean) => void): void
+  giveBack(jobs: readonly ReadyJob[]): void
+}
+
+/**
+ * A line of claimed jobs for each endpoint: no more than `perEndpoint` requests are in flight, and the next begins as soon
+ * as one has ended. A few jobs more than that are claimed where an endpoint answers quickly, so that its slots do not wait
+ * for claims.
+ */
+export class Lines {
+  readonly #ctx: Context
+  readonly #perEndpoint: number
+  readonly #byGroup = new Map<string, Line>()
+  /** How long requests to an endpoint take, as a moving average. */
+  readonly #takesMs = new Map<string, number>()
+  #doors: Doors | null = null
+  #stop: (() => void) | null = null
+  #isClosed = false
+
+  constructor(ctx: Context) {
+    this.#ctx = ctx
+    this.#perEndpoint = ctx.settings.deliver.perEndpoint
+  }
+
+  open(doors: Doors): void {
+    this.#doors = doors
+  }
+
+  /** How many jobs of an endpoint may wait here: as many as begin in the time that a claim takes. */
+  maxAhead(group: string): number {
+    const takesMs = this.#takesMs.get(group)
+    if (takesMs === undefined) return 0
+    return Math.min(Math.floor((this.#perEndpoint * aheadMs) / Math.max(takesMs, 1)), maxAhead * this.#perEndpoint)
+  }
+
+  /** Sends a job as soon as the endpoint has a slot for it. */
+  enter(job: ReadyJob, paced: boolean): void {
+    const { group } = job.hold.claim
+    let line = this.#byGroup.get(group)
+    if (line === undefined) this.#byGroup.set(group, (line = { inFlight: 0, waiting: [] }))
+    if (line.inFlight < this.#perEndpoint) return this.#send(group, line, job, paced)
+    if (this.#isClosed) return this.#doors!.giveBack([job])
+    line.waiting.push({ job, paced, since: this.#ctx.clock.elapsed() })
+    this.#stop ??= startTimer(this.#ctx.clock, maxWaitMs, () => this.#giveUpWaiting())
+  }
+
+  #send(group: string, line: Line, job: ReadyJob, paced: boolean): void {
+    const since = this.#ctx.clock.elapsed()
+    line.inFlight++
+    this.#doors!.send(job, paced, (isSlow) => {
+      line.inFlight--
+      this.#note(group, this.#ctx.clock.elapsed() - since)
+      if (isSlow) this.#giveBack(line)
+      this.#next(group, line)
+      if (line.inFlight === 0) this.#byGroup.delete(group)
+    })
+  }
+
+  #note(group: string, ms: number): void {
+    if (this.#takesMs.size >= maxTimes) this.#takesMs.clear()
+    const before = this.#takesMs.get(group) ?? ms
+    this.#takesMs.set(group, before + (ms - before) / 8)
+  }
+
+  /** What was loaded under a configuration that moved on meanwhile is given back, to be loaded again. */
+  #next(group: string, line: Line): void {
+    const next = line.waiting.shift()
+    if (next === undefined) return
+    const { workspace, revision } = next.job.loaded.configuration
+    if (this.#ctx.configuration.held(workspace.id)?.revision === revision) {
+      return this.#send(group, line, next.job, next.paced)
+    }
+    line.waiting.unshift(next)
+    this.#giveBack(line)
+  }
+
+  #giveBack(line: Line): void {
+    const jobs = line.waiting.splice(0).map(({ job }) => job)
+    if (jobs.length > 0) this.#doors!.giveBack(jobs)
+  }
+
+  /** Where the requests in flight do not end, others may send what waits here. */
+  #giveUpWaiting(): void {
+    this.#stop = null
+    const now = this.#ctx.clock.elapsed()
+    let next = Infinity
+    for (const [group, line] of this.#byGroup) {
+      const [first] = line.waiting
+      if (first === undefined) continue
+      if (now - first.since < maxWaitMs) {
+        next = Math.min(next, first.since + maxWaitMs - now)
+        continue
+      }
+      this.#takesMs.set(group, Infinity)
+      this.#giveBack(line)
+    }
+    if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())
+  }
+
+  /** Gives back what waits; until `reopen` nothing waits. */
+  close(): void {
+    this.#isClosed = true
+    this.#stop?.()
+    this.#stop = null
+    for (const line of this.#byGroup.values()) this.#giveBack(line)
+  }
+
+  reopen(): void {
+    this.#isClosed = false
+  }
+}
