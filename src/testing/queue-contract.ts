@@ -68,6 +68,12 @@ export const queueContract: Contract<Queue> = [
     },
   ),
 
+  promise('a group of which the caller may hold more than the cap gives so many more', async (queue) => {
+    await queue.add(Array.from({ length: 10 }, (_, i) => job(`s${i}`, 'slow', i)))
+    equal(ids(await take(queue, { cap: 2, busy: { slow: -1 } })), ['s0', 's1', 's2'], 'one more than the cap')
+    equal(ids(await take(queue, { cap: 2 })), ['s3', 's4'], 'as many as the cap')
+  }),
+
   promise('however many groups are at the cap, the others give what they have', async (queue) => {
     const full = Array.from({ length: 100 }, (_, i) => `full${i}`)
     const busy = Object.fromEntries(full.map((group) => [group, 2]))

@@ -32,11 +32,13 @@ export class Backlog {
     this.#isNews = true
   }
 
-  /** A claim begins. It finds the jobs that were added until now. */
-  claimBegins(): void {
+  /** A claim begins. It finds the jobs that were added until now. Answers the endpoints that may have some. */
+  claimBegins(): ReadonlySet<string> {
+    const groups = this.#groups
     this.#groups = new Set()
     this.#isUnknown = true
     this.#isNews = false
+    return groups
   }
 
   /**

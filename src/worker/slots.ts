@@ -64,11 +64,11 @@ export class Slots {
   request({ paced, leaveOut, ahead }: Asking): SlotRequest {
     this.#turn?.stop()
     this.#turn = null
-    this.backlog.claimBegins()
+    const busy = new Set([...this.#inUse.byGroup.keys(), ...this.backlog.claimBegins()])
     const { chosen, leftOut } = this.#slow.choose(paced)
-    this.#inUse.allowAhead(ahead)
+    this.#inUse.allowAhead(busy, ahead)
     const groups = new Map(this.#inUse.byGroup)
-    for (const [group, more] of this.#inUse.ahead) groups.set(group, groups.get(group)! - more) // of groups in use
+    for (const [group, more] of this.#inUse.ahead) groups.set(group, (groups.get(group) ?? 0) - more)
     for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
     return {
       limit: paced && !this.#hadSurplus ? Math.min(this.mayClaim(), this.#spread.atOnce()) : this.mayClaim(),

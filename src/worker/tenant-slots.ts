@@ -71,14 +71,14 @@ export class TenantSlots {
   }
 
   /**
-   * Allows each endpoint as many jobs ahead as it may have, while most slots are free: half of the slots are left for
-   * requests to others.
+   * Allows each of the endpoints as many jobs ahead as it may have, while most slots are free: half of the slots are left
+   * for requests to others.
    */
-  allowAhead(maxAhead: (group: string) => number): void {
+  allowAhead(groups: ReadonlySet<string>, maxAhead: (group: string) => number): void {
     this.ahead.clear()
-    const each = Math.floor(Math.max(2 * this.free - this.#concurrency, 0) / 2 / Math.max(this.byGroup.size, 1))
+    const each = Math.floor(Math.max(2 * this.free - this.#concurrency, 0) / 2 / Math.max(groups.size, 1))
     if (each === 0) return
-    for (const group of this.byGroup.keys()) {
+    for (const group of groups) {
       const ahead = Math.min(maxAhead(group), each)
       if (ahead > 0) this.ahead.set(group, ahead)
     }
