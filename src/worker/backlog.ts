@@ -5,25 +5,28 @@ import type { SlotRequest } from './tenant-slots.ts'
 const maxGroups = 10_000
 
 /**
- * Which endpoints may have due jobs in the queue, as far as this process knows. A claim that took less than it might shows
- * that no other endpoint has any, but for those that it was not to take from.
+ * How many due jobs an endpoint may have in the queue, as far as this process knows: those that it added itself since a
+ * claim, and what a claim could not take. A claim that took less than it might shows that nothing else is due.
  */
 export class Backlog {
-  /** Endpoints that may have due jobs. */
-  #groups = new Set<string>()
-  /** Whether any endpoint may have due jobs. So it is while a claim is under way. */
+  /** Jobs that were added since the last claim began, by endpoint. Infinity: the last claim may have left some. */
+  #added = new Map<string, number>()
+  /** Jobs that the claim under way is to find. */
+  #sought: ReadonlyMap<string, number> | null = null
+  /** Whether any endpoint may have due jobs. */
   #isUnknown = true
-  /** Whether jobs were added that the claim under way does not find, nobody knows for whom. */
+  /** Whether others added jobs that the claim under way does not find, nobody knows for whom. */
   #isNews = false
 
-  /** Whether a new job of the endpoint may come behind others. */
-  mayHave(group: string): boolean {
-    return this.#isUnknown || this.#groups.has(group)
+  /** How many due jobs of an endpoint may wait, at most. */
+  of(group: string): number {
+    if (this.#isUnknown) return Infinity
+    return (this.#added.get(group) ?? 0) + (this.#sought?.get(group) ?? 0)
   }
 
   /** Jobs were added to the queue. Jobs that fall due later do not matter: they come when they are due. */
   added(jobs: readonly Job[], now: number): void {
-    for (const { group, due_at } of jobs) if (due_at <= now) this.#add(group)
+    for (const { group, due_at } of jobs) if (due_at <= now) this.#add(group, 1)
   }
 
   /** Other processes added jobs, or gave some back. */
@@ -33,12 +36,12 @@ export class Backlog {
   }
 
   /** A claim begins. It finds the jobs that were added until now. Answers the endpoints that may have some. */
-  claimBegins(): ReadonlySet<string> {
-    const groups = this.#groups
-    this.#groups = new Set()
-    this.#isUnknown = true
+  claimBegins(): Iterable<string> {
+    if (this.#sought !== null) this.#isUnknown = true // the claim before failed
+    this.#sought = this.#added
+    this.#added = new Map()
     this.#isNews = false
-    return groups
+    return this.#sought.keys()
   }
 
   /**
@@ -46,15 +49,15 @@ export class Backlog {
    * may have, so that more of its jobs may wait.
    */
   claimed(request: SlotRequest, claims: readonly Claim[], isCut: boolean, isFull: (group: string) => boolean): void {
-    if (isCut || claims.length >= request.limit) return
-    this.#isUnknown = this.#isNews
-    for (const group of request.leaveOut) this.#add(group)
-    for (const [group, slots] of request.busy.groups) if (slots >= request.cap) this.#add(group)
-    for (const { group } of claims) if (isFull(group)) this.#add(group)
+    this.#sought = null
+    this.#isUnknown = this.#isNews || isCut || claims.length >= request.limit
+    for (const group of request.leaveOut) this.#add(group, Infinity)
+    for (const [group, slots] of request.busy.groups) if (slots >= request.cap) this.#add(group, Infinity)
+    for (const { group } of claims) if (isFull(group)) this.#add(group, Infinity)
   }
 
-  #add(group: string): void {
-    if (this.#groups.size < maxGroups) this.#groups.add(group)
+  #add(group: string, jobs: number): void {
+    if (this.#added.size < maxGroups) this.#added.set(group, (this.#added.get(group) ?? 0) + jobs)
     else this.#isUnknown = true
   }
 }

@@ -97,8 +97,8 @@ export class Slots {
   }
 
   /**
-   * Whether a new job may use a slot at once, without a claim: most slots are free, the endpoint answers, and nothing older
-   * waits for it.
+   * Whether a new job may use a slot at once, without a claim: most slots are free, the endpoint answers, and has room for
+   * what may wait for it too.
    */
   mayHand(workspace: string, group: string): boolean {
     const { free } = this.#inUse
@@ -106,8 +106,7 @@ export class Slots {
       2 * free > this.#concurrency &&
       this.mayClaim() > 0 &&
       this.#slow.isProven(group) &&
-      !this.backlog.mayHave(group) &&
-      !this.#inUse.isAtCap(group) &&
+      this.#inUse.roomOf(group) > this.backlog.of(group) &&
       !this.#inUse.isAtShare(workspace)
     )
   }

@@ -64,6 +64,11 @@ export class TenantSlots {
     return false
   }
 
+  /** How many jobs of an endpoint may be held more. */
+  roomOf(group: string): number {
+    return this.#perEndpoint + (this.ahead.get(group) ?? 0) - (this.byGroup.get(group) ?? 0)
+  }
+
   /** Whether an endpoint has so few jobs here that a claim should bring more. */
   isShort(group: string): boolean {
     const used = this.byGroup.get(group) ?? 0

@@ -186,7 +186,7 @@ test('where nobody knows whether an event was stored, the job is given back, and
   await posthorn.start()
   await settle()
   isLost = true
-  await expect(publish('e')).rejects.toThrow()
+  await expect(publish('e')).rejects.toThrow('connection terminated')
   isLost = false
   await clock.advance('1m')
   expect(http.sent).toHaveLength(1)
