@@ -1,3 +1,4 @@
+import type { Awaitable } from './contracts/awaitable.ts'
 import { isChange, subjectOf } from './operations/changes.ts'
 import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
@@ -14,7 +15,7 @@ export type Guard = <Args extends readonly unknown[], Answer>(
 ) => (...args: Args) => Promise<Answer>
 
 /** The id of the workspace that has an id or a name. @throws PosthornError `unknown_workspace` */
-export type WorkspaceIds = (idOrName: string, operation: OperationName) => Promise<string>
+export type WorkspaceIds = (idOrName: string, operation: OperationName) => Awaitable<string>
 
 /** Tells of a call that changed or revealed something. */
 export type Tell = (change: Omit<Changed, 'actor'>) => void
@@ -35,7 +36,8 @@ export function serviceFunctions(
     }
     if (!operation.http.includes('{P}')) return guard(async (...args) => done(args, await call(...args)))
     return guard(async (...args) => {
-      args[0] = await workspaceIds(args[0] as string, name)
+      const id = workspaceIds(args[0] as string, name)
+      args[0] = typeof id === 'string' ? id : await id
       return done(args, await call(...args))
     })
   })

@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './job-of.ts'
@@ -31,8 +32,12 @@ export class EntryWriter {
   }
 
   /** Adds an entry to a batch. A held entry is asked for again and again, and takes no connection meanwhile. */
-  async write(entry: IngestEntry): Promise<IngestAnswer> {
-    if (entry.event.unique_id === null && entry.token === undefined) return await this.#plain.add(entry)
+  write(entry: IngestEntry): Promise<IngestAnswer> {
+    const isPlain = entry.event.unique_id === null && entry.token === undefined
+    return isPlain ? this.#plain.add(entry) : this.#writeUntilNotHeld(entry)
+  }
+
+  async #writeUntilNotHeld(entry: IngestEntry): Promise<IngestAnswer> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
@@ -45,9 +50,10 @@ export class EntryWriter {
   async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const { storage, ownQueue } = this.#ctx
     const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
-    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
-      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
-    )
+    const jobs: Job[] = []
+    entries.forEach(({ workspaceId, attempts }, i) => {
+      if (answers[i]!.kind === 'stored') for (const attempt of attempts) jobs.push(jobOf(workspaceId, attempt))
+    })
     if (jobs.length > 0) this.#ctx.enqueued(jobs)
     return answers
   }
