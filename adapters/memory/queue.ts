@@ -178,8 +178,12 @@ function wait(state: State, kept: KeptJob): void {
   const { id, workspace, group: name } = kept.job
   const group = groupOf(state, name)
   group.workspace ??= workspace
-  add(group.waiting, [rankOf(kept.job), id])
-  place(state, name)
+  const rank = rankOf(kept.job)
+  add(group.waiting, [rank, id])
+  // Most jobs come behind the job that their group is filed under.
+  if (group.head?.list !== 'ready' || rank >= lowRank || compare([group.head.at, group.head.id], [rank, id]) > 0) {
+    place(state, name)
+  }
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
@@ -239,7 +243,10 @@ function placeLine({ queue }: State, workspace: string, line: Line): void {
 
 /** Notes which workspaces were served now. */
 function serve({ queue }: State, claims: readonly Claim[], now: number): void {
+  let last: string | undefined
   for (const { workspace } of claims) {
+    if (workspace === last) continue
+    last = workspace
     queue.served.delete(workspace) // so that it comes last
     queue.served.set(workspace, now)
   }

@@ -40,8 +40,8 @@ export function connectionBounds(): Bounds {
 
   return {
     visit(origin, workspace) {
-      const ofOrigin = origins.get(origin) ?? semaphore(maxConnectionsPerOrigin)
-      origins.set(origin, ofOrigin)
+      let ofOrigin = origins.get(origin)
+      if (ofOrigin === undefined) origins.set(origin, (ofOrigin = semaphore(maxConnectionsPerOrigin)))
       return new RequestVisit(workspace, ofOrigin, ofAll, () => {
         if (ofOrigin.inUse === 0) origins.delete(origin)
       })
