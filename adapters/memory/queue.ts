@@ -130,16 +130,20 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
   }
 }
 
-/** Adds jobs that are not known yet. Storage calls it in the steps in which it writes attempts. */
+/** Adds jobs that are not known yet. */
 export function addJobs(state: State, jobs: readonly Job[]): void {
   for (const { id, workspace, group, due_at, priority } of jobs) {
-    if (state.queue.jobs.has(id)) continue
-    const job: Job = { id, workspace, group, due_at, ...(priority && { priority }) }
-    const kept: KeptJob = { job, token: null, heldUntil: 0 }
-    state.queue.jobs.set(id, kept)
-    wait(state, kept)
-    state.news.jobs = true
+    addJob(state, { id, workspace, group, due_at, ...(priority && { priority }) })
   }
+}
+
+/** The same for a job that is the queue's from now on. Storage calls it in the steps in which it writes attempts. */
+export function addJob(state: State, job: Job): void {
+  if (state.queue.jobs.has(job.id)) return
+  const kept: KeptJob = { job, token: null, heldUntil: 0 }
+  state.queue.jobs.set(job.id, kept)
+  wait(state, kept)
+  state.news.jobs = true
 }
 
 /** Removes jobs that are held with these tokens. */
@@ -192,7 +196,14 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
-  return { ...job, token: kept.token }
+  return claimOf(job, kept.token)
+}
+
+/** V8 takes ten times as long for a spread that is followed by another key. */
+function claimOf({ id, workspace, group, due_at, priority }: Job, token: string): Claim {
+  return priority === undefined
+    ? { id, workspace, group, due_at, token }
+    : { id, workspace, group, due_at, priority, token }
 }
 
 /** Takes a job out of the held jobs or, when the hold has lapsed, out of the waiting jobs of the group. */

@@ -1,3 +1,5 @@
+import { LRUCache } from 'lru-cache'
+
 import { recordHeaders } from '../../src/core/capture.ts'
 
 /** The headers of an answer. They are never changed: answers may share a head. */
@@ -27,13 +29,23 @@ export const noHead = new Head([])
  * Reads heads. A receiver sends the same headers with each answer, but for the date, which changes once a second. So most
  * heads are equal to the head before, which is answered again: nothing is read, judged and kept a second time.
  */
-export class HeadReader {
+class HeadReader {
   #last = noHead
 
   read(bytes: readonly Buffer[]): Head {
     const { raw } = this.#last
     if (bytes.length === raw.length && bytes.every((text, i) => isText(text, raw[i]!))) return this.#last
     return (this.#last = new Head(bytes.map((text) => text.toString('latin1'))))
+  }
+}
+
+/** The reader of each origin, which all connections to the origin share. */
+export function headReaders(): (origin: string) => HeadReader {
+  const readers = new LRUCache<string, HeadReader>({ max: 1000 })
+  return (origin) => {
+    const reader = readers.get(origin) ?? new HeadReader()
+    readers.set(origin, reader)
+    return reader
   }
 }
 

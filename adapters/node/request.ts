@@ -223,7 +223,8 @@ class RequestUnderWay implements Listener {
   #response(how: { readonly whole: boolean; readonly ended: boolean }): RequestEnd {
     const [first = empty] = this.#chunks
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first
-    return { kind: 'response', status: this.#status, head: this.#head, body, ...how }
+    // V8 takes ten times as long for a spread in place of the last two.
+    return { kind: 'response', status: this.#status, head: this.#head, body, whole: how.whole, ended: how.ended }
   }
 
   #awaited(): string {

@@ -6,7 +6,7 @@ import type { Client } from 'undici'
 
 import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
-import { HeadReader, noHead } from './head.ts'
+import { headReaders, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import {
   type Call,
@@ -53,14 +53,7 @@ export function undiciConnections(
 ): Connections {
   const idle = new IdleConnections(bounds)
   const sessions = new LRUCache<string, Buffer>({ max: 100 })
-  const heads = new LRUCache<string, HeadReader>({ max: 1000 })
-
-  /** What reads the heads of an origin: all its connections read the same. */
-  function headOf(origin: string): HeadReader {
-    const reader = heads.get(origin) ?? new HeadReader()
-    heads.set(origin, reader)
-    return reader
-  }
+  const headOf = headReaders()
 
   function dial({ origin, secure, host, port, servername }: Target): net.Socket {
     if (!secure) return net.connect({ host, port, lookup })
