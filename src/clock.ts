@@ -9,6 +9,9 @@ export function systemClock(): Clock & { elapsed(): number } {
   return { system: true, now: () => Date.now(), elapsed: () => performance.now(), sleep, startTimer: startTimer }
 }
 
+/** The answer of `ready` while nothing is to be asked. */
+const known = Promise.resolve()
+
 /** The time between two moments by a clock, for clocks that do not tell it. */
 function elapsedOf(clock: Clock): () => number {
   if (clock.elapsed !== undefined) return () => clock.elapsed!()
@@ -32,7 +35,7 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
     }),
   }
   if (!clock.system) {
-    return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => Promise.resolve() }
+    return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => known }
   }
   const time = new EngineTime({ wall: () => clock.now(), elapsed, engine: engineTime }, log)
   return { ...sleeps, system: true, now: () => time.now(), elapsed, ready: () => time.ready() }
@@ -66,8 +69,8 @@ class EngineTime {
     return this.#known === null ? wall() : Math.floor(this.#known.engine + elapsed() - this.#known.elapsed)
   }
 
-  async ready(): Promise<void> {
-    if (!this.#isCurrent()) await (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
+  ready(): Promise<void> {
+    return this.#isCurrent() ? known : (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
   }
 
   #isCurrent(): boolean {

@@ -77,7 +77,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         return eventIds.flatMap((eventId) => {
           const event = state.events.get(eventId)
           if (event === undefined || event.room !== room) return []
-          const own = [...ascending(event.attempts, null)].map(([, id]) => state.attempts.get(id)!.attempt)
+          const own = event.attempts.map((id) => state.attempts.get(id)!.attempt)
           return own.filter(({ endpoint_id }) => endpointId === undefined || endpoint_id === endpointId).map(brief)
         })
       }),
@@ -144,11 +144,10 @@ function openAttempt(state: State, id: string): KeptAttempt | null {
 
 /** Whether the event has an attempt to the endpoint, or is that of a test delivery. */
 function hasAttempt(state: State, { attempts }: KeptEvent, endpointId: string): boolean {
-  for (const [, id] of ascending(attempts, null)) {
+  return attempts.some((id) => {
     const { attempt } = state.attempts.get(id)!
-    if (attempt.endpoint_id === endpointId || attempt.trigger_mode === 'TEST') return true
-  }
-  return false
+    return attempt.endpoint_id === endpointId || attempt.trigger_mode === 'TEST'
+  })
 }
 
 function attemptIn(state: State, workspaceId: string, id: string): KeptAttempt | null {
@@ -244,7 +243,7 @@ function candidates(state: State, room: Room, query: AttemptQuery): Sorted {
   if (event_id === undefined && unique_id === undefined) return room.attempts
   if (known === undefined || (event_id !== undefined && event_id !== known)) return sorted()
   const event = state.events.get(known)
-  return event === undefined || event.room !== room ? sorted() : event.attempts
+  return event === undefined || event.room !== room ? sorted() : sorted(event.attempts.map((id) => [0, id]))
 }
 
 function isListed(attempt: StoredAttempt, query: AttemptQuery): boolean {

@@ -69,7 +69,7 @@ export function memoryEvents(access: Access, keep: number): Events {
         const room = roomOf(state, workspaceId)
         const there = [...new Set(ids)].filter((id) => room !== undefined && state.events.get(id)?.room === room)
         for (const id of there) {
-          for (const [, attempt] of ascending(state.events.get(id)!.attempts, null)) removeJob(state, attempt)
+          for (const attempt of state.events.get(id)!.attempts) removeJob(state, attempt)
           removeEvent(state, id, Infinity)
         }
         return there.length
@@ -147,6 +147,6 @@ function isListed(event: StoredEvent, query: EventQuery): boolean {
 
 /** Whether an event has an attempt that is sought. */
 function hasAttempt(state: State, eventId: string, sought: AttemptSought): boolean {
-  const own = [...ascending(state.events.get(eventId)!.attempts, null)].map(([, id]) => state.attempts.get(id)!.attempt)
+  const own = state.events.get(eventId)!.attempts.map((id) => state.attempts.get(id)!.attempt)
   return own.some((attempt) => isSought(attempt, own, sought))
 }

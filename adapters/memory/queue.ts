@@ -1,4 +1,4 @@
-import type { Claim, Job, Queue } from '../../src/contracts/queue.ts'
+import type { Claim, Job, Lease, Queue } from '../../src/contracts/queue.ts'
 import { lowRank, rankOf } from '../../src/core/job-rank.ts'
 import { chosen } from './claim.ts'
 import { add, ascending, compare, first, firstFrom, idsUpTo, type Position, remove, sorted } from './sorted.ts'
@@ -131,25 +131,32 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
   }
 }
 
-/** Adds jobs that are not known yet, and answers which are held with their leases. Storage calls it in the steps in which it writes attempts. */
+/** Adds jobs that are not known yet. Answers which of them are held with their leases. */
 export function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
   const held: string[] = []
   for (const { id, workspace, group, due_at, priority, lease } of jobs) {
-    if (state.queue.jobs.has(id)) continue
-    const job: Job = { id, workspace, group, due_at, ...(priority && { priority }) }
-    const kept: KeptJob = { job, token: null, heldUntil: 0 }
-    state.queue.jobs.set(id, kept)
-    if (lease !== undefined && (state.queue.groups.get(group)?.pausedUntil ?? 0) <= lease.from) {
-      kept.token = lease.token
-      kept.heldUntil = lease.until
-      add(state.queue.held, [lease.until, id])
-      held.push(id)
-      continue
-    }
-    wait(state, kept)
-    state.news.jobs = true
+    if (addJob(state, { id, workspace, group, due_at, ...(priority && { priority }) }, lease)) held.push(id)
   }
   return held
+}
+
+/**
+ * The same for a job that is the queue's from now on. Storage calls it in the steps in which it writes attempts. Answers whether
+ * the job is held with its lease.
+ */
+export function addJob(state: State, job: Job, lease?: Lease): boolean {
+  if (state.queue.jobs.has(job.id)) return false
+  const kept: KeptJob = { job, token: null, heldUntil: 0 }
+  state.queue.jobs.set(job.id, kept)
+  if (lease !== undefined && (state.queue.groups.get(job.group)?.pausedUntil ?? 0) <= lease.from) {
+    kept.token = lease.token
+    kept.heldUntil = lease.until
+    add(state.queue.held, [lease.until, job.id])
+    return true
+  }
+  wait(state, kept)
+  state.news.jobs = true
+  return false
 }
 
 /** Removes jobs that are held with these tokens. */
@@ -188,8 +195,12 @@ function wait(state: State, kept: KeptJob): void {
   const { id, workspace, group: name } = kept.job
   const group = groupOf(state, name)
   group.workspace ??= workspace
-  add(group.waiting, [rankOf(kept.job), id])
-  place(state, name)
+  const rank = rankOf(kept.job)
+  add(group.waiting, [rank, id])
+  // Most jobs come behind the job that their group is filed under.
+  if (group.head?.list !== 'ready' || rank >= lowRank || compare([group.head.at, group.head.id], [rank, id]) > 0) {
+    place(state, name)
+  }
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
@@ -198,7 +209,14 @@ function hold(state: State, kept: KeptJob, until: number): Claim {
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
-  return { ...job, token: kept.token }
+  return claimOf(job, kept.token)
+}
+
+/** V8 takes ten times as long for a spread that is followed by another key. */
+function claimOf({ id, workspace, group, due_at, priority }: Job, token: string): Claim {
+  return priority === undefined
+    ? { id, workspace, group, due_at, token }
+    : { id, workspace, group, due_at, priority, token }
 }
 
 /** Takes a job out of the held jobs or, when the hold has lapsed, out of the waiting jobs of the group. */
@@ -249,7 +267,10 @@ function placeLine({ queue }: State, workspace: string, line: Line): void {
 
 /** Notes which workspaces were served now. */
 function serve({ queue }: State, claims: readonly Claim[], now: number): void {
+  let last: string | undefined
   for (const { workspace } of claims) {
+    if (workspace === last) continue
+    last = workspace
     queue.served.delete(workspace) // so that it comes last
     queue.served.set(workspace, now)
   }

@@ -2,8 +2,8 @@ import type { IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { NewAttempt, PlannedAttempt, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import { openAttempt } from '../../src/core/attempt.ts'
 import type { KeptAttempt, KeptEvent, Room, State } from './state.ts'
-import { add, ascending, first, remove, sorted } from './sorted.ts'
-import { addJobs } from './queue.ts'
+import { add, remove } from './sorted.ts'
+import { addJob } from './queue.ts'
 
 /** Stores an event with its attempts. Answers the attempts whose jobs are held with their leases. */
 export function addEvent(
@@ -12,14 +12,14 @@ export function addEvent(
   { event, attempts, trace, token }: IngestEntry,
   enqueue: boolean,
 ): readonly string[] {
-  const kept: KeptEvent = { room, event: { ...event }, trace, token, attempts: sorted(), open: attempts.length }
+  const kept: KeptEvent = { room, event: { ...event }, trace, token, attempts: [], open: attempts.length }
   state.events.set(event.id, kept)
   add(room.events, [0, event.id])
   add(room.timeline, [event.created_at, event.id])
   if (event.unique_id !== null) room.eventOfUniqueId.set(event.unique_id, event.id)
   if (attempts.length === 0) add(state.idle, [event.created_at, event.id])
   const held: string[] = []
-  for (const attempt of attempts) held.push(...keepOpen(state, kept, attempt, enqueue))
+  for (const attempt of attempts) if (keepOpen(state, kept, attempt, enqueue)) held.push(attempt.id)
   return held
 }
 
@@ -34,27 +34,25 @@ export function addAttempt(state: State, of: KeptEvent, attempt: PlannedAttempt,
   keepOpen(state, of, attempt, enqueue)
 }
 
-function keepOpen(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): readonly string[] {
+/** Answers whether the job is held with the lease of the attempt. */
+function keepOpen(state: State, of: KeptEvent, attempt: PlannedAttempt, enqueue: boolean): boolean {
   const { id, endpoint_id, scheduled_at, priority, lease } = attempt
   state.attempts.set(id, { of, attempt: openAttempt(attempt, of.event.event_type) })
   add(of.room.attempts, [0, id])
-  add(of.attempts, [0, id])
+  addId(of.attempts, id)
   add(state.open, [scheduled_at, id])
-  if (!enqueue) return []
+  if (!enqueue) return false
   const job = { id, workspace: of.room.row.id, group: endpoint_id, due_at: scheduled_at }
-  const isUsual = priority === undefined && lease === undefined
-  return addJobs(state, [isUsual ? job : { ...job, ...(priority && { priority }), ...(lease && { lease }) }])
+  return addJob(state, priority === undefined ? job : { ...job, priority }, lease)
 }
 
-/** Replaces an open attempt by how it ended. */
+/**
+ * Replaces an open attempt by how it ended. Nobody changes the request and the answer of a settlement, so they are not
+ * copied: answers of an endpoint mostly share their headers.
+ */
 export function closeAttempt(state: State, kept: KeptAttempt, ended: StoredAttempt): void {
   const { id, scheduled_at, created_at } = kept.attempt
-  const { request, response } = ended
-  kept.attempt = {
-    ...ended,
-    request: request && { ...request, headers: request.headers && { ...request.headers } },
-    response: response && { ...response, headers: response.headers && { ...response.headers } },
-  }
+  kept.attempt = ended
   remove(state.open, [scheduled_at, id])
   add(state.finished, [created_at, id])
   noLongerOpen(state, kept)
@@ -64,9 +62,9 @@ export function closeAttempt(state: State, kept: KeptAttempt, ended: StoredAttem
 export function removeEvent(state: State, id: string, limit: number): number {
   const kept = state.events.get(id)!
   let removed = 0
-  for (let next = first(kept.attempts); next !== undefined; next = first(kept.attempts)) {
+  for (let [next] = kept.attempts; next !== undefined; [next] = kept.attempts) {
     if (removed >= limit) return removed
-    removeAttempt(state, next[1])
+    removeAttempt(state, next)
     removed++
   }
   if (removed >= limit) return removed
@@ -85,7 +83,7 @@ export function removeAttempt(state: State, id: string): void {
   const { scheduled_at, created_at, status } = attempt
   state.attempts.delete(id)
   remove(of.room.attempts, [0, id])
-  remove(of.attempts, [0, id])
+  of.attempts.splice(of.attempts.indexOf(id), 1)
   if (status === 'OPEN') {
     remove(state.open, [scheduled_at, id])
     noLongerOpen(state, kept)
@@ -101,8 +99,19 @@ function noLongerOpen(state: State, { of }: KeptAttempt): void {
 
 /** Whether an attempt of the same event and endpoint came after this attempt. */
 export function isSucceeded(state: State, { of, attempt }: KeptAttempt): boolean {
-  for (const [, later] of ascending(of.attempts, [0, attempt.id])) {
-    if (state.attempts.get(later)!.attempt.endpoint_id === attempt.endpoint_id) return true
-  }
-  return false
+  return of.attempts.some(
+    (id) => id > attempt.id && state.attempts.get(id)!.attempt.endpoint_id === attempt.endpoint_id,
+  )
+}
+
+/** Adds an id to ids in order. They mostly come in order. */
+function addId(ids: string[], id: string): void {
+  const last = ids.at(-1)
+  if (last === undefined || last < id) ids.push(id)
+  else
+    ids.splice(
+      ids.findIndex((other) => other > id),
+      0,
+      id,
+    )
 }

@@ -63,7 +63,8 @@ export interface KeptEvent {
   readonly event: StoredEvent
   readonly trace: string | undefined
   readonly token: string | undefined
-  readonly attempts: Sorted
+  /** The ids of the event's attempts in order: mostly one. */
+  readonly attempts: string[]
   /** How many attempts of the event are open. */
   open: number
 }

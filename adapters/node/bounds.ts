@@ -34,17 +34,22 @@ export interface Bounds {
 
 export function connectionBounds(): Bounds {
   const ofAll = semaphore(maxConnections)
-  const origins = new Map<string, Semaphore>()
+  const origins = new Map<string, { readonly places: Semaphore; readonly onLeft: () => void }>()
   const idle = new Set<Connection>()
   let connections = 0
 
+  function boundsOf(origin: string) {
+    const places = semaphore(maxConnectionsPerOrigin)
+    const onLeft = (): void => void (places.inUse === 0 && origins.delete(origin))
+    const made = { places, onLeft }
+    origins.set(origin, made)
+    return made
+  }
+
   return {
     visit(origin, workspace) {
-      const ofOrigin = origins.get(origin) ?? semaphore(maxConnectionsPerOrigin)
-      origins.set(origin, ofOrigin)
-      return new RequestVisit(workspace, ofOrigin, ofAll, () => {
-        if (ofOrigin.inUse === 0) origins.delete(origin)
-      })
+      const { places, onLeft } = origins.get(origin) ?? boundsOf(origin)
+      return new RequestVisit(workspace, places, ofAll, onLeft)
     },
     opening() {
       if (connections >= maxConnections) {

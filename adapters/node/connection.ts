@@ -1,6 +1,7 @@
 import type { LookupFunction } from 'node:net'
 
 import type { Bounds } from './bounds.ts'
+import type { Head } from './head.ts'
 import type { Target } from './target.ts'
 
 /** A private certificate authority, and a client certificate with its key, in PEM. */
@@ -24,8 +25,8 @@ export interface Call {
 
 /** What hears of an answer. Nothing is said after the end or an error, nor once the line was cut. */
 export interface Listener {
-  /** Informational answers may come before the final answer. Names and values in turn, bytes read as latin1. */
-  onHeaders(status: number, rawHeaders: readonly string[], statusText: string): void
+  /** Informational answers may come before the final answer. */
+  onHeaders(status: number, head: Head, statusText: string): void
   /** A head came that is longer than `maxFramingBytes`: nobody looks at what is in it. */
   onLongHead(): void
   onData(chunk: Buffer): void

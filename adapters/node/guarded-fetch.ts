@@ -56,7 +56,7 @@ export function createGuardedFetch(
           throw new PosthornError('too_large', `the body of the answer is larger than ${maxBytes} bytes`)
         }
         if (!ending.whole) throw new PosthornError('unavailable', 'the answer broke off before its end')
-        return responseOf(ending.status, ending.rawHeaders, ending.body)
+        return responseOf(ending.status, ending.head.raw, ending.body)
     }
   }
 }

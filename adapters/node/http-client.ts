@@ -6,7 +6,7 @@ import type { Proxy, SendRules } from '../../src/contracts/platform.ts'
 import type { Outbound } from '../../src/contracts/request.ts'
 import { denyRules } from '../../src/core/deny-rules.ts'
 import { restOfAnswerMs } from '../../src/core/rest-of-answer.ts'
-import { recordBytes, recordHeaders } from '../../src/core/capture.ts'
+import { recordBytes } from '../../src/core/capture.ts'
 import { cancelableBy } from './abort.ts'
 import { connectionBounds } from './bounds.ts'
 import { type RequestEnd, type OutgoingRequest, type Means, sendRequest } from './request.ts'
@@ -118,21 +118,6 @@ export function guardedClient(
   }
 }
 
-function replyOf({ status, rawHeaders, body, ended }: RequestEnd & { kind: 'response' }, maxBytes: number): Reply {
-  return {
-    kind: 'response',
-    status,
-    headers: recordHeaders(decoded(rawHeaders), { maxBytes }),
-    body: recordBytes(body, maxBytes),
-    ended,
-  }
-}
-
-const beyondAscii = /[\x80-\xff]/
-
-/** Names and values in turn. node:http reads values as latin1; those of today are UTF-8 where they are not ASCII. */
-function decoded(rawHeaders: readonly string[]): readonly string[] {
-  return rawHeaders.some((text) => beyondAscii.test(text))
-    ? rawHeaders.map((text, i) => (i % 2 === 0 ? text : Buffer.from(text, 'latin1').toString()))
-    : rawHeaders
+function replyOf({ status, head, body, ended }: RequestEnd & { kind: 'response' }, maxBytes: number): Reply {
+  return { kind: 'response', status, headers: head.recorded(maxBytes), body: recordBytes(body, maxBytes), ended }
 }

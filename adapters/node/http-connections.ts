@@ -3,6 +3,7 @@ import https from 'node:https'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 
+import { Head, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import type { Tunnel } from './tunnel.ts'
 import {
@@ -153,17 +154,17 @@ function listen(sent: http.ClientRequest, listener: Listener): void {
   }
 
   sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken()))
-  sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, [], ''))
+  sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, noHead, ''))
   // We never ask for it; without a listener the request would wait for nothing.
   sent.on('upgrade', ({ statusCode = 0, rawHeaders, statusMessage = '' }, socket) => {
     isOver = true
-    listener.onHeaders(statusCode, rawHeaders, statusMessage)
+    listener.onHeaders(statusCode, new Head(rawHeaders), statusMessage)
     listener.onEnd(null)
     socket.destroy()
   })
   sent.on('response', (message) => {
     answer = message
-    listener.onHeaders(message.statusCode ?? 0, message.rawHeaders, message.statusMessage ?? '')
+    listener.onHeaders(message.statusCode ?? 0, new Head(message.rawHeaders), message.statusMessage ?? '')
     listener.onAwait(null)
     message.on('data', (chunk: Buffer) => listener.onData(chunk))
     message.on('end', () => {

@@ -2,6 +2,7 @@ import type { Cancelable } from '../../src/contracts/cancelable.ts'
 import { isFramingHeader } from '../../src/schema/framing-headers.ts'
 import type { Bounds, Visit } from './bounds.ts'
 import { failureCode, failureMessage, headTooLong } from './failure.ts'
+import { type Head, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import { type Call, type Line, type Listener, type Connections, headLength, maxFramingBytes } from './connection.ts'
 
@@ -30,14 +31,14 @@ export interface Means {
 }
 
 /**
- * `rawHeaders` has names and values in turn, read as latin1. `body` is what came of it; `whole` tells whether that is all.
+ * `body` is what came of an answer; `whole` tells whether that is all.
  * `ended` is false when the receiver did not end the answer in time.
  */
 export type RequestEnd =
   | {
       readonly kind: 'response'
       readonly status: number
-      readonly rawHeaders: readonly string[]
+      readonly head: Head
       readonly body: Buffer
       readonly whole: boolean
       readonly ended: boolean
@@ -82,7 +83,7 @@ class RequestUnderWay implements Listener {
   #restTimer: NodeJS.Timeout | undefined
   #line: Line | undefined
   #status = 0
-  #rawHeaders: readonly string[] = []
+  #head = noHead
   #headBytes = 0
   #chunks: Buffer[] = []
   #received = 0
@@ -123,13 +124,13 @@ class RequestUnderWay implements Listener {
     this.#send()
   }
 
-  onHeaders(code: number, raw: readonly string[], statusText: string): void {
-    const bytes = headLength(statusText, raw)
+  onHeaders(code: number, head: Head, statusText: string): void {
+    const bytes = headLength(statusText, head.raw)
     this.#headBytes += bytes
     if (bytes > maxFramingBytes) this.#failFraming()
     else if (code >= 200 || code === 101) {
       this.#status = code
-      this.#rawHeaders = raw
+      this.#head = head
     } else if (++this.#informational > maxInformational) {
       const message = 'the receiver sent too many informational answers'
       this.#breakOff({ kind: 'error', message, unreachable: false })
@@ -222,7 +223,8 @@ class RequestUnderWay implements Listener {
   #response(how: { readonly whole: boolean; readonly ended: boolean }): RequestEnd {
     const [first = empty] = this.#chunks
     const body = this.#chunks.length > 1 ? Buffer.concat(this.#chunks) : first
-    return { kind: 'response', status: this.#status, rawHeaders: this.#rawHeaders, body, ...how }
+    // V8 takes ten times as long for a spread in place of the last two.
+    return { kind: 'response', status: this.#status, head: this.#head, body, whole: how.whole, ended: how.ended }
   }
 
   #awaited(): string {

@@ -6,6 +6,7 @@ import type { Client } from 'undici'
 
 import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
+import { headReaders, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import {
   type Call,
@@ -52,6 +53,7 @@ export function undiciConnections(
 ): Connections {
   const idle = new IdleConnections(bounds)
   const sessions = new LRUCache<string, Buffer>({ max: 100 })
+  const headOf = headReaders()
 
   function dial({ origin, secure, host, port, servername }: Target): net.Socket {
     if (!secure) return net.connect({ host, port, lookup })
@@ -77,6 +79,7 @@ export function undiciConnections(
     /** Bytes that had come on the socket before the call went out; -1 on a new socket. */
     let receivedBefore = -1
     let listener: Listener | null = null
+    const head = headOf(target.origin)
     const received = (): number => (socket?.bytesRead ?? 0) - Math.max(receivedBefore, 0)
     /** What undici found wrong with the call that it was given last. */
     let refusal: Error | null = null
@@ -120,11 +123,7 @@ export function undiciConnections(
           listener?.onLongHead()
           return true
         }
-        listener?.onHeaders(
-          status,
-          headers.map((text) => text.toString('latin1')),
-          statusText,
-        )
+        listener?.onHeaders(status, head.read(headers), statusText)
         return true
       },
       onData(chunk: Buffer) {
@@ -145,7 +144,7 @@ export function undiciConnections(
         refusal = cause
         // Two answers that undici refuses to read on: 101, and 100 without a question.
         if (cause.message === 'bad upgrade') {
-          told?.onHeaders(101, [], '')
+          told?.onHeaders(101, noHead, '')
           told?.onEnd(received())
         } else if (cause.message === 'bad response') {
           onMisfit(target.origin)

@@ -6,7 +6,9 @@ import type { Cancelable } from '../contracts/cancelable.ts'
  */
 export class Cancellation implements Cancelable {
   canceled = false
-  readonly #followers: (() => void)[] = []
+  /** Most have a single follower at a time: a list would cost more than all the rest. */
+  #follower: (() => void) | null = null
+  #others: readonly (() => void)[] = []
   #controller: AbortController | null = null
 
   /** The same for whom an `AbortSignal` suits better. */
@@ -22,15 +24,20 @@ export class Cancellation implements Cancelable {
     if (this.canceled) return
     this.canceled = true
     this.#controller?.abort()
-    for (const onCancel of this.#followers.splice(0)) onCancel()
+    const [first, others] = [this.#follower, this.#others]
+    this.#follower = null
+    this.#others = []
+    first?.()
+    for (const onCancel of others) onCancel()
   }
 
   follow(onCancel: () => void): void {
-    this.#followers.push(onCancel)
+    if (this.#follower === null) this.#follower = onCancel
+    else this.#others = [...this.#others, onCancel]
   }
 
   unfollow(onCancel: () => void): void {
-    const at = this.#followers.indexOf(onCancel)
-    if (at !== -1) this.#followers.splice(at, 1)
+    if (this.#follower === onCancel) this.#follower = null
+    else if (this.#others.length > 0) this.#others = this.#others.filter((other) => other !== onCancel)
   }
 }

@@ -6,6 +6,8 @@ const ascii = /^[\0-\x7f]*$/
 const redacted = '***'
 /** Text that every engine stores as it is, one byte a character. Nearly all texts are of this kind. */
 const plain = /^[\t\n\r -~]*$/
+/** The same without capital letters. */
+const plainLower = /^[\t\n\r -@[-~]*$/
 const unstorable = /[\0\p{Surrogate}]/gu
 
 /**
@@ -45,7 +47,7 @@ export function recordFields(
   for (const name of names) {
     const value = headers[name]! // a key of `headers`
     length += name.length + value.length
-    const isFit = plain.test(value) && plain.test(name) && name === name.toLowerCase()
+    const isFit = plain.test(value) && plainLower.test(name)
     if (!isFit || length > bounds.maxBytes || bounds.redact?.has(name)) return recordUnfit(headers, names, bounds)
   }
   return headers

@@ -1,23 +1,23 @@
-interface Waiting {
+/** What may wait, in a single place at a time. */
+export interface Waits {
   /** Null for an item of no workspace: all such items take turns as if they were of one more workspace. */
   readonly workspace: string | null
+  /** Where the item waits. `InTurns` alone sets these three; they are undefined while the item does not wait. */
+  line?: object | undefined
+  before?: Waits | undefined
+  after?: Waits | undefined
 }
 
-/** The items of a workspace that wait, at least one item. */
-interface Line<Item> {
-  readonly items: Set<Item>
-  /**
-   * Goes on behind `first`. A new walk from the front of the set would pass the places of all items that were taken
-   * out.
-   */
-  readonly rest: Iterator<Item, undefined>
-  first: Item | undefined
+/** The items of a workspace that wait, at least one item. They are linked, so that adding and taking out make no object. */
+interface Line {
+  first: Waits | undefined
+  last: Waits | undefined
 }
 
 /** What waits: the workspaces take turns, and inside a workspace first come is first served. */
-export class InTurns<Item extends Waiting> {
+export class InTurns<Item extends Waits> {
   /** By workspace, in the order of turns. */
-  readonly #lines = new Map<string | null, Line<Item>>()
+  readonly #lines = new Map<string | null, Line>()
   #size = 0
 
   get size(): number {
@@ -25,17 +25,22 @@ export class InTurns<Item extends Waiting> {
   }
 
   add(item: Item): void {
-    const line = this.#lines.get(item.workspace)
+    let line = this.#lines.get(item.workspace)
+    if (line === undefined) this.#lines.set(item.workspace, (line = { first: undefined, last: undefined }))
     this.#size++
-    if (line === undefined) this.#lines.set(item.workspace, lineOf(item))
-    else line.items.add(item)
+    item.line = line
+    item.before = line.last
+    if (line.last === undefined) line.first = item
+    else line.last.after = item
+    line.last = item
   }
 
   /** Answers whether the item waited. */
   remove(item: Item): boolean {
     const line = this.#lines.get(item.workspace)
-    if (line === undefined || !this.#takeOff(line, item)) return false
-    if (line.items.size === 0) this.#lines.delete(item.workspace)
+    if (line === undefined || item.line !== line) return false
+    this.#takeOff(line, item)
+    if (line.first === undefined) this.#lines.delete(item.workspace)
     return true
   }
 
@@ -44,7 +49,7 @@ export class InTurns<Item extends Waiting> {
     // A workspace that is put behind the others is met again: a walk over a map comes to what is added meanwhile.
     for (const [workspace, line] of this.#lines) {
       for (let item = line.first; item !== undefined; item = line.first) {
-        if (!fits(item)) return
+        if (!fits(item as Item)) return // only items of this type were added
         this.#takeOff(line, item)
         if (this.#putBehind(workspace, line)) break
       }
@@ -54,7 +59,9 @@ export class InTurns<Item extends Waiting> {
   /** Takes out the first item in turn that may go, and puts the item's workspace behind the others. */
   next(mayGo: (item: Item) => boolean): Item | undefined {
     for (const line of this.#lines.values()) {
-      for (const item of line.items) if (mayGo(item)) return this.#takeOut(line, item)
+      for (let item = line.first; item !== undefined; item = item.after) {
+        if (mayGo(item as Item)) return this.#takeOut(line, item)
+      }
     }
     return undefined
   }
@@ -69,38 +76,40 @@ export class InTurns<Item extends Waiting> {
 
   /** Takes out all items. */
   clear(): Item[] {
-    const left = [...this.#lines.values()].flatMap(({ items }) => [...items])
+    const left: Item[] = []
+    for (const line of this.#lines.values()) {
+      for (let item = line.first; item !== undefined; item = line.first) {
+        left.push(item as Item)
+        this.#takeOff(line, item)
+      }
+    }
     this.#lines.clear()
-    this.#size = 0
     return left
   }
 
-  #takeOut(line: Line<Item>, item: Item): Item {
+  #takeOut(line: Line, item: Waits): Item {
     this.#takeOff(line, item)
     this.#putBehind(item.workspace, line)
-    return item
+    return item as Item
   }
 
-  #takeOff(line: Line<Item>, item: Item): boolean {
-    if (!line.items.delete(item)) return false
+  #takeOff(line: Line, item: Waits): void {
+    const { before, after } = item
+    if (before === undefined) line.first = after
+    else before.after = after
+    if (after === undefined) line.last = before
+    else after.before = before
+    item.line = item.before = item.after = undefined
     this.#size--
-    if (line.first === item) line.first = line.rest.next().value
-    return true
   }
 
   /**
    * After a turn of a workspace. Answers whether another workspace comes next: with a single workspace the order stays.
    */
-  #putBehind(workspace: string | null, line: Line<Item>): boolean {
-    if (line.items.size > 0 && this.#lines.size === 1) return false
+  #putBehind(workspace: string | null, line: Line): boolean {
+    if (line.first !== undefined && this.#lines.size === 1) return false
     this.#lines.delete(workspace)
-    if (line.items.size > 0) this.#lines.set(workspace, line)
+    if (line.first !== undefined) this.#lines.set(workspace, line)
     return true
   }
-}
-
-function lineOf<Item>(item: Item): Line<Item> {
-  const items = new Set([item])
-  const rest = items.values()
-  return { items, rest, first: rest.next().value }
 }

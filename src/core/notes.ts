@@ -67,7 +67,7 @@ export interface Folded {
 export function fold(notes: readonly Note[], typeOf: (place: string, type: string) => string): Folded {
   const minutes = new Sums()
   const hours = new Sums()
-  const streaks = new Map<string, PlacedStreak>()
+  const streaks = new Streaks()
   const causes: Cause[] = []
   for (const note of notes) {
     const [of, endpoint_id, type, settledAt, code] = note
@@ -75,15 +75,10 @@ export function fold(notes: readonly Note[], typeOf: (place: string, type: strin
     const event_type = typeOf(place, type)
     minutes.add(place, startOf(settledAt, minuteMs), endpoint_id, '', code)
     hours.add(place, startOf(settledAt, hourMs), endpoint_id, event_type, code)
-    for (const cause of causesOf(note)) causes.push(cause)
-    if (isCanceled(code)) continue
-    const key = `${place} ${endpoint_id}`
-    const before = streaks.get(key)
-    const next = streakOf(note)
-    if (before === undefined) streaks.set(key, { place, endpoint_id, ...next })
-    else Object.assign(before, joinedStreak(before, next))
+    addCauses(causes, note)
+    if (!isCanceled(code)) streaks.add(place, endpoint_id, streakOf(note))
   }
-  return { minutes: minutes.all(), hours: hours.all(), streaks: [...streaks.values()], causes }
+  return { minutes: minutes.all(), hours: hours.all(), streaks: streaks.all(), causes }
 }
 
 /** Sums that grow. Notes that follow each other are often of the same sum. */
@@ -111,6 +106,29 @@ class Sums {
 
   all(): readonly Sum[] {
     return [...this.#byKey.values()]
+  }
+}
+
+/** Streaks that grow. Notes that follow each other are often of the same endpoint. */
+class Streaks {
+  readonly #byKey = new Map<string, { readonly place: string; readonly endpoint_id: string; streak: Streak }>()
+  #last: { readonly place: string; readonly endpoint_id: string; streak: Streak } | undefined
+
+  add(place: string, endpoint_id: string, next: Streak): void {
+    const last = this.#last
+    const isSame = last?.endpoint_id === endpoint_id && last.place === place
+    const known = isSame ? last : this.#byKey.get(`${place} ${endpoint_id}`)
+    if (known === undefined) {
+      this.#last = { place, endpoint_id, streak: next }
+      this.#byKey.set(`${place} ${endpoint_id}`, this.#last)
+    } else {
+      this.#last = known
+      known.streak = joinedStreak(known.streak, next)
+    }
+  }
+
+  all(): readonly PlacedStreak[] {
+    return Array.from(this.#byKey.values(), ({ place, endpoint_id, streak }) => ({ place, endpoint_id, ...streak }))
   }
 }
 
@@ -142,11 +160,9 @@ function later(a: number | null, b: number | null): number | null {
   return a === null || b === null ? (a ?? b) : Math.max(a, b)
 }
 
-function causesOf([place, endpoint_id, , at, code, attempt_id, told, disabled]: Note): Cause[] {
-  if (told !== 1 || attempt_id === undefined) return []
+function addCauses(causes: Cause[], [place, endpoint_id, , at, code, attempt_id, told, disabled]: Note): void {
+  if (told !== 1 || attempt_id === undefined) return
   const cause = { workspace_id: String(place), endpoint_id, attempt_id, at, reason: null }
-  return [
-    ...(isExhausted(code) ? [{ ...cause, kind: 'exhausted' as const, id: attempt_id }] : []),
-    ...(disabled === 1 ? [{ ...cause, kind: 'disabled' as const, id: attempt_id, reason: 'gone' as const }] : []),
-  ]
+  if (isExhausted(code)) causes.push({ ...cause, kind: 'exhausted', id: attempt_id })
+  if (disabled === 1) causes.push({ ...cause, kind: 'disabled', id: attempt_id, reason: 'gone' })
 }

@@ -1,6 +1,6 @@
 import type { Clock } from '../contracts/clock.ts'
 import { Cancellation } from '../core/cancellation.ts'
-import { InTurns } from '../core/in-turns.ts'
+import { InTurns, type Waits } from '../core/in-turns.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { startTimer } from './timer.ts'
 import { waitingShares } from './waiting-shares.ts'
@@ -33,14 +33,32 @@ export interface Batcher<Entry, Answer> {
   readonly waiting: () => number
 }
 
-interface Waiting<Entry, Answer> {
+class Waiting<Entry, Answer> implements Waits {
   readonly entry: Entry
   readonly workspace: string
   readonly bytes: number
   /** Entries are numbered as they come. */
   readonly number: number
-  resolve(answer: Answer): void
-  reject(cause: unknown): void
+  readonly resolve: (answer: Answer) => void
+  readonly reject: (cause: unknown) => void
+  line: object | undefined = undefined
+  before: Waits | undefined = undefined
+  after: Waits | undefined = undefined
+
+  constructor(
+    entry: Entry,
+    size: { readonly workspace: string; readonly bytes: number },
+    number: number,
+    resolve: (answer: Answer) => void,
+    reject: (cause: unknown) => void,
+  ) {
+    this.entry = entry
+    this.workspace = size.workspace
+    this.bytes = size.bytes
+    this.number = number
+    this.resolve = resolve
+    this.reject = reject
+  }
 }
 
 interface BatcherOptions<Entry, Answer> {
@@ -101,12 +119,13 @@ class Batches<Entry, Answer> {
     const { workspaceOf, bytesOf, batches, onOverload } = this.#options
     const workspace = workspaceOf(entry)
     const bytes = bytesOf(entry)
-    if (!this.#shares.take({ workspace, bytes }, batches ? this.#queue.size : this.#inFlight)) {
+    const size = { workspace, bytes }
+    if (!this.#shares.take(size, batches ? this.#queue.size : this.#inFlight)) {
       onOverload?.()
       return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
     }
     return new Promise((resolve, reject) => {
-      const waiting = { entry, workspace, bytes, number: ++this.#numbers, resolve, reject }
+      const waiting = new Waiting(entry, size, ++this.#numbers, resolve, reject)
       if (!batches) return void this.#send([waiting])
       this.#queue.add(waiting)
       if (lingers) return this.#lingering.set()

@@ -33,5 +33,8 @@ function shownAttempt(settlement: Settlement, event_type: string): Attempt {
   const sent = request === null ? null : { method: request.method, url: request.url, headers: null, body: null }
   const got =
     response === null ? null : { status: response.status, latency: response.latency, headers: null, body: null }
-  return Object.assign(endedAttempt(attempt, event_type, settlement, sent, got), { final: isFinal(settlement) })
+  // V8 takes twenty times as long for `Object.assign`.
+  const shown: Omit<Attempt, 'final'> & { final?: boolean } = endedAttempt(attempt, event_type, settlement, sent, got)
+  shown.final = isFinal(settlement)
+  return shown as Attempt // with `final` it has all fields
 }

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
+import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './job-of.ts'
@@ -32,8 +33,12 @@ export class EntryWriter {
   }
 
   /** Adds an entry to a batch. A held entry is asked for again and again, and takes no connection meanwhile. */
-  async write(entry: IngestEntry): Promise<IngestAnswer> {
-    if (entry.event.unique_id === null && entry.token === undefined) return await this.#plain.add(entry)
+  write(entry: IngestEntry): Promise<IngestAnswer> {
+    const isPlain = entry.event.unique_id === null && entry.token === undefined
+    return isPlain ? this.#plain.add(entry) : this.#writeUntilNotHeld(entry)
+  }
+
+  async #writeUntilNotHeld(entry: IngestEntry): Promise<IngestAnswer> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
@@ -46,13 +51,14 @@ export class EntryWriter {
   async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const { storage, ownQueue } = this.#ctx
     const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
-    const jobs = entries.flatMap(({ workspaceId, attempts }, i) => {
+    const jobs: Job[] = []
+    entries.forEach(({ workspaceId, attempts }, i) => {
       const answer = answers[i]!
-      if (answer.kind !== 'stored') return []
+      if (answer.kind !== 'stored') return
       // The worker took over what is held, and what has a lease for another queue.
       const isTakenOver = ({ id, lease }: PlannedAttempt) =>
         lease !== undefined && (!ownQueue || answer.held?.includes(id))
-      return attempts.flatMap((attempt) => (isTakenOver(attempt) ? [] : jobOf(workspaceId, attempt)))
+      for (const attempt of attempts) if (!isTakenOver(attempt)) jobs.push(jobOf(workspaceId, attempt))
     })
     if (jobs.length > 0) this.#ctx.enqueued(jobs)
     return answers

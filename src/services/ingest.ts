@@ -1,4 +1,5 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
+import type { Awaitable } from '../contracts/awaitable.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
@@ -37,8 +38,8 @@ export interface Ingest {
     incoming: Incoming,
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[],
   ): Promise<Ingested>
-  /** Admits an event of a workspace. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
-  admit(workspace: Workspace): Promise<void>
+  /** Admits an event of a workspace, at once where it has no limit. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
+  admit(workspace: Workspace): Awaitable<void>
   /** The same for many events. They are refused from the first event on that may not pass. */
   readonly admitted: Admit
   idle(): Promise<void>
@@ -77,13 +78,14 @@ export function ingestService(ctx: Context): Ingest {
     )(workspace, want)
   }
 
+  async function admitOne(workspace: Workspace): Promise<void> {
+    const { granted, retryAfterMs } = await admitted(workspace, 1)
+    if (granted === 0) throw new PosthornError('rate_limited', 'rate limit exceeded', { retryAfterMs })
+  }
+
   return {
     admitted,
-    async admit(workspace) {
-      if (workspace.limits.events_per_second === null) return
-      const { granted, retryAfterMs } = await admitted(workspace, 1)
-      if (granted === 0) throw new PosthornError('rate_limited', 'rate limit exceeded', { retryAfterMs })
-    },
+    admit: (workspace) => (workspace.limits.events_per_second === null ? undefined : admitOne(workspace)),
     under: (configuration, incoming) => store(ctx, entries, configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,
@@ -114,13 +116,9 @@ async function store(
   const planned = attemptsOf(event, configuration)
   const handed = ctx.handOff.to?.take(configuration, planned)
   const attempts = handed?.attempts ?? planned
-  const entry: IngestEntry = {
-    workspaceId: configuration.workspace.id,
-    revision: configuration.revision,
-    event,
-    attempts,
-    ...(incoming.id !== null && { token: ctx.newId() }),
-  }
+  const { workspace, revision } = configuration
+  const plain = { workspaceId: workspace.id, revision, event, attempts }
+  const entry: IngestEntry = incoming.id === null ? plain : { ...plain, token: ctx.newId() }
   let answer: IngestAnswer | undefined
   let trace: string | undefined
   try {

@@ -1,11 +1,11 @@
-import type { Context } from '../context.ts'
+import type { CompiledConfiguration, Context } from '../context.ts'
 import { jsonOf } from '../core/json-of.ts'
 import { PosthornError } from '../errors.ts'
 import type { EventInput } from '../schema/catalogue.ts'
 import { eventInput, maxBatchSize, type StoredEvent } from '../schema/event.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { parse } from '../schema/parse.ts'
-import type { Incoming, Ingest, Ingested } from './ingest.ts'
+import type { Ingest } from './ingest.ts'
 import type { Created, EventUseCases, StoredAnswer } from './use-cases.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
 import { defaultWorkspace, makeDefault, unknownWorkspace } from './resolve-workspace.ts'
@@ -15,23 +15,26 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventUseCases
   const defaults = singleFlight(() => makeDefault(ctx))
 
   /** Nobody may have written the default workspace yet. Events that come side by side have it written together. */
-  async function store(workspaceId: string, incoming: Incoming): Promise<Ingested> {
+  async function configurationOf(workspaceId: string): Promise<CompiledConfiguration> {
     let configuration = await ctx.configuration.get(workspaceId)
     if (configuration === null && workspaceId === defaultWorkspace) {
       await defaults.ask(workspaceId)
       configuration = await ctx.configuration.get(workspaceId)
     }
     if (configuration === null) throw unknownWorkspace(workspaceId)
-    await ingest.admit(configuration.workspace)
-    const stored = await ingest.under(configuration, incoming)
-    return stored === 'stale' ? await ingest.into(workspaceId, incoming) : stored
+    return configuration
   }
 
+  // One async function for the whole way: hundreds of events wait for their batch, each with the frames of its calls.
   async function publish(workspaceId: string, input: EventInput): Promise<Created<StoredEvent>> {
     const { id, event_type, unique_id } = parse(eventInput, shallow(input))
     const data = dataText(input)
     await ctx.catalogue.check(event_type, data)
-    const { kind, event } = await store(workspaceId, { id, event_type, data, unique_id })
+    const configuration = ctx.configuration.held(workspaceId) ?? (await configurationOf(workspaceId))
+    await ingest.admit(configuration.workspace)
+    const incoming = { id, event_type, data, unique_id }
+    const stored = await ingest.under(configuration, incoming)
+    const { kind, event } = stored === 'stale' ? await ingest.into(workspaceId, incoming) : stored
     return { row: event, created: kind === 'stored' }
   }
 

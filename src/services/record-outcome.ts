@@ -14,6 +14,8 @@ export class OutcomeRecorder {
   readonly #headers: { readonly maxBytes: number; readonly redact: ReadonlySet<string> }
   readonly #captureBytes: number
   readonly #compatible: Compatible | undefined
+  /** The headers of an answer that were found fit to be recorded as they are: many answers share their headers. */
+  #fit: Readonly<Record<string, string>> | null = null
 
   /** `redact`: names of headers in lower case. */
   constructor(captureBytes: number, redact: ReadonlySet<string>, compatible?: Compatible) {
@@ -37,7 +39,8 @@ export class OutcomeRecorder {
       case 'error':
         return { kind: 'failed', request, message: reply.message }
       case 'response': {
-        const headers = recordFields(reply.headers, this.#headers)
+        const headers = this.#fit === reply.headers ? reply.headers : recordFields(reply.headers, this.#headers)
+        this.#fit = headers
         const response = { status: reply.status, latency, headers, body: reply.body }
         const isLast = reply.headers['webhook-retry']?.trim().toLowerCase() === 'no'
         return { kind: 'answered', request, response, retryAfter: reply.headers['retry-after'], isLast }

@@ -89,7 +89,7 @@ describe('the simulator catches', () => {
       let pauses = 0
       const pause: typeof queue.pause = (groups) => (pauses++ % 2 === 0 ? queue.pause(groups) : Promise.resolve())
       return { ...storage, queue: { ...queue, pause } }
-    })
+    }, 100) // a pause matters in one run of ten
     expect(error?.message).toMatch(/pause: /)
   })
 
