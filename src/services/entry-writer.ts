@@ -1,6 +1,4 @@
 import type { Context } from '../context.ts'
-import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
-import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './job-of.ts'
@@ -51,14 +49,14 @@ export class EntryWriter {
   async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const { storage, ownQueue } = this.#ctx
     const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
-    const jobs: Job[] = []
-    entries.forEach(({ workspaceId, attempts }, i) => {
+    // The worker took over what is held, and what has a lease for another queue.
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) => {
       const answer = answers[i]!
-      if (answer.kind !== 'stored') return
-      // The worker took over what is held, and what has a lease for another queue.
-      const isTakenOver = ({ id, lease }: PlannedAttempt) =>
-        lease !== undefined && (!ownQueue || answer.held?.includes(id))
-      for (const attempt of attempts) if (!isTakenOver(attempt)) jobs.push(jobOf(workspaceId, attempt))
+      return answer.kind === 'stored'
+        ? attempts.flatMap((attempt) =>
+            attempt.lease && (!ownQueue || answer.held?.includes(attempt.id)) ? [] : jobOf(workspaceId, attempt),
+          )
+        : []
     })
     if (jobs.length > 0) this.#ctx.enqueued(jobs)
     return answers
