@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { type Deliver, deliverService } from './deliver.ts'
+import type { Deliver } from './deliver.ts'
 import { earlyServices } from './early-services.ts'
 import { type Ingest, ingestService } from './ingest.ts'
 import type { SecretsService } from '../surface/secrets.ts'
@@ -17,11 +17,11 @@ type Functions = Readonly<Record<string, Readonly<Record<string, Call | undefine
 export function composeServices(
   ctx: Context,
   names: readonly string[],
-): { services: Services; ingest: Ingest; deliver: Deliver } {
+): { services: Services; ingest: Ingest; deliver: () => Deliver | Promise<Deliver> } {
   const ingest = ingestService(ctx)
-  const deliver = deliverService(ctx)
+  const deliver = lazy(async () => (await import('./deliver.ts')).deliverService(ctx))
   const early = earlyServices(ctx, ingest)
-  const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, deliver))
+  const late = lazy(async () => (await import('./on-demand.ts')).lateServices(ctx, ingest, await deliver()))
   const nouns: Record<string, Record<string, Call>> = {}
   const alone: Record<string, Call> = {}
   for (const name of names) {

@@ -47,18 +47,15 @@ export class LocalHandOff implements HandOff {
   }
 
   take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[]): Handed | null {
-    const { ctx, slots, holds } = this.#needs
+    const { ctx, slots, holds, deliveries } = this.#needs
+    if (!slots.areMostlyFree() || deliveries.isClosed) return null
     const workspaceId = configuration.workspace.id
     const now = ctx.clock.now()
     const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
     const taken = new Map<PlannedAttempt, Hold>()
     for (const attempt of attempts) {
-      const job = jobOf(workspaceId, attempt)
-      if (!this.#mayTake(configuration, attempt)) {
-        this.queued([job])
-        continue
-      }
-      const claim: Claim = { ...job, token: lease.token }
+      if (!this.#mayTake(configuration, attempt, now)) continue
+      const claim: Claim = { ...jobOf(workspaceId, attempt), token: lease.token }
       slots.handed(claim)
       taken.set(attempt, holds.add([claim])[0]!)
     }
@@ -79,13 +76,12 @@ export class LocalHandOff implements HandOff {
     this.#needs.slots.backlog.added(jobs, this.#needs.ctx.clock.now())
   }
 
-  #mayTake({ workspace, endpoints }: CompiledConfiguration, attempt: PlannedAttempt): boolean {
-    const { ctx, deliveries, slots, rests } = this.#needs
+  #mayTake({ workspace, endpoints }: CompiledConfiguration, attempt: PlannedAttempt, now: number): boolean {
+    const { slots, rests } = this.#needs
     const endpoint = endpoints.get(attempt.endpoint_id)
     if (endpoint === undefined || !endpoint.enabled || isHeld(endpoint) || endpoint.rate_limit !== null) return false
-    if (attempt.priority !== undefined || attempt.scheduled_at > ctx.clock.now()) return false
-    if (deliveries.isClosed || rests.has(endpoint.id)) return false
-    return slots.mayHand(workspace.id, endpoint.id)
+    if (attempt.priority !== undefined || attempt.scheduled_at > now) return false
+    return !rests.has(endpoint.id) && slots.mayHand(workspace.id, endpoint.id)
   }
 
   async #begin(configuration: CompiledConfiguration, stored: Stored): Promise<void> {

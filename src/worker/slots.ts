@@ -101,14 +101,17 @@ export class Slots {
    * what may wait for it too.
    */
   mayHand(workspace: string, group: string): boolean {
-    const { free } = this.#inUse
     return (
-      2 * free > this.#concurrency &&
+      this.areMostlyFree() &&
       this.mayClaim() > 0 &&
       this.#slow.isProven(group) &&
       this.#inUse.roomOf(group) > this.backlog.of(group) &&
       !this.#inUse.isAtShare(workspace)
     )
+  }
+
+  areMostlyFree(): boolean {
+    return 2 * this.#inUse.free > this.#concurrency
   }
 
   /** Gives a slot to a new job that no claim brought. */
