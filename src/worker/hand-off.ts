@@ -5,7 +5,7 @@ import { isHeld } from '../core/endpoint-row.ts'
 import { batcher, type Batcher } from '../runtime/batcher.ts'
 import { jobOf } from '../services/job-of.ts'
 import type { Deliveries } from './deliveries.ts'
-import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
+import { claimsOf, type Hold, type Holds, leaseMs, lengthenEveryMs } from './holds.ts'
 import type { LetGo } from './let-go.ts'
 import type { Lines } from './lines.ts'
 import type { Rests } from './resting-endpoints.ts'
@@ -57,7 +57,7 @@ export class LocalHandOff implements HandOff {
       if (!this.#mayTake(configuration, attempt, now)) continue
       const claim: Claim = { ...jobOf(workspaceId, attempt), token: lease.token }
       slots.handed(claim)
-      taken.set(attempt, holds.add([claim])[0]!)
+      taken.set(attempt, holds.begin(claim))
     }
     if (taken.size === 0) return null
     return {
@@ -65,7 +65,14 @@ export class LocalHandOff implements HandOff {
       stored: (event, trace, held) => {
         for (const [attempt, hold] of taken) {
           const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
-          void this.#begin(configuration, { event, attempt: { ...attempt, lease }, hold, trace, isHeld })
+          void this.#begin(configuration, {
+            event,
+            attempt: { ...attempt, lease },
+            hold,
+            trace,
+            isHeld,
+            until: lease.until,
+          })
         }
       },
       notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),
@@ -85,17 +92,17 @@ export class LocalHandOff implements HandOff {
   }
 
   async #begin(configuration: CompiledConfiguration, stored: Stored): Promise<void> {
-    const { deliveries } = this.#needs
+    const { ctx, deliveries, holds, lines } = this.#needs
     const { event, attempt, hold, trace } = stored
     const workspaceId = configuration.workspace.id
-    if (!(stored.isHeld ?? (await this.#addToQueue(jobOf(workspaceId, attempt))))) {
-      return await this.#giveBack([hold], true)
-    }
+    const isHeld = stored.isHeld ?? (await this.#addToQueue(jobOf(workspaceId, attempt)))
+    holds.stored(hold)
+    const isFresh = ctx.clock.now() < stored.until - lengthenEveryMs // else the lease may end before it is lengthened
+    if (!isHeld || !isFresh || deliveries.isClosed) return await this.#giveBack([hold], true)
     const { revision } = configuration
     const delivery = { workspaceId, revision, attempt, event, ...(trace !== undefined && { trace }) }
     const endpoint = configuration.endpoints.get(attempt.endpoint_id) ?? null
-    if (deliveries.isClosed) return await this.#giveBack([hold], true)
-    this.#needs.lines.enter({ hold, loaded: { delivery, configuration, endpoint } }, true)
+    lines.enter({ hold, loaded: { delivery, configuration, endpoint } }, true)
   }
 
   /** Gives up jobs that were taken over. `mayBe`: they may be in the queue. */
@@ -124,4 +131,6 @@ interface Stored {
   readonly trace: string | undefined
   /** Whether the job is held with its lease; null where the queue was not asked yet. */
   readonly isHeld: boolean | null
+  /** When the lease ends. */
+  readonly until: number
 }

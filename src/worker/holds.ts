@@ -25,6 +25,8 @@ export class Holds {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
   readonly #byJob = new Map<string, Hold>()
+  /** Holds on jobs that are being stored. The queue does not know them yet. */
+  readonly #begun = new Set<Hold>()
   readonly #fewer: Wakeup
   #isClosed = false
   /** Calls of `complete` and `giveBack` that have not ended. */
@@ -54,6 +56,18 @@ export class Holds {
     return added
   }
 
+  /** Begins a hold on a job that is being stored as held. Nobody lengthens it until `stored`. */
+  begin(claim: Claim): Hold {
+    const [hold] = this.add([claim])
+    this.#begun.add(hold!) // one for each claim
+    return hold!
+  }
+
+  /** The job of a hold that `begin` began is stored. */
+  stored(hold: Hold): void {
+    this.#begun.delete(hold)
+  }
+
   /** Whether a hold is valid. It is not when it is lost, or when this process has claimed the same job again since. */
   has(hold: Hold): boolean {
     return this.#byJob.get(hold.claim.id) === hold && !hold.cancellation.canceled
@@ -62,6 +76,7 @@ export class Holds {
   /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of the lease. */
   remove(hold: Hold): void {
     if (this.#byJob.get(hold.claim.id) === hold) this.#byJob.delete(hold.claim.id)
+    this.#begun.delete(hold)
     this.#fewer.wake('freed')
   }
 
@@ -104,7 +119,7 @@ export class Holds {
 
   /** Lengthens the leases of all holds. Cancels the holds that are lost. */
   async lengthen(): Promise<void> {
-    const all = [...this.#byJob.values()]
+    const all = [...this.#byJob.values()].filter((hold) => !this.#begun.has(hold))
     if (all.length === 0) return
     const { clock, queue } = this.#ctx
     await clock.ready()

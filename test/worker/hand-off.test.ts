@@ -195,6 +195,31 @@ test('where nobody knows whether an event was stored, the job is given back, and
   await posthorn.stop()
 })
 
+test('an event that is being stored while leases are lengthened is sent when it is stored', async () => {
+  const storage = memory()
+  let stored = Promise.resolve()
+  const slow = intercepted(storage, async (name, call) => {
+    if (name === 'events.ingest') await stored
+    return await call()
+  })
+  const { posthorn, clock, http, publish, settle } = await instance({ storage: slow })
+  await posthorn.start()
+  await settle()
+  let store = (): void => {}
+  for (const waitMs of [9500, 500]) {
+    stored = new Promise((resolve) => (store = resolve))
+    const publishing = publish('e')
+    await clock.advance(waitMs)
+    store()
+    await publishing
+    await clock.advance(0)
+  }
+  expect(http.sent).toHaveLength(2)
+  await clock.advance('29s')
+  expect(http.sent).toHaveLength(2)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('a process that dies with what it took over leaves a lease: another process sends after it', async () => {
   const { posthorn, make, clock, http, publish, settle } = await instance()
   await posthorn.start()
