@@ -21,8 +21,11 @@ export interface Job {
 
 /** A hold on a job between two times, unix milliseconds. The token ends with `/` and the id of the workspace. */
 export interface Lease {
+  /** What proves the hold, as the token of a claim does. */
   readonly token: string
+  /** When the hold begins. */
   readonly from: number
+  /** When the hold ends, unless it is lengthened. */
   readonly until: number
 }
 

@@ -17,7 +17,14 @@ const url = inject('postgresUrl')
 function renamed(queue: Queue, name: (workspace: string) => string): Queue {
   return {
     ...queue,
-    add: (jobs) => queue.add(jobs.map((job) => ({ ...job, workspace: name(job.workspace) }))),
+    add: (jobs) =>
+      queue.add(
+        jobs.map(({ lease, ...job }) => {
+          const workspace = name(job.workspace)
+          const token = lease?.token.replace(/[^/]+$/, workspace)
+          return { ...job, workspace, ...(lease !== undefined && { lease: { ...lease, token: token! } }) }
+        }),
+      ),
     claim(options) {
       const workspaces = new Map([...options.busy.workspaces].map(([workspace, slots]) => [name(workspace), slots]))
       return queue.claim({ ...options, busy: { ...options.busy, workspaces } })

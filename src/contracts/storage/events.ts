@@ -36,7 +36,11 @@ export interface IngestEntry {
  * a host holds the id or the `unique_id`, and nobody knows yet what becomes of it: ask later.
  */
 export type IngestAnswer =
-  | { readonly kind: 'stored'; readonly held?: readonly string[] }
+  | {
+      readonly kind: 'stored'
+      /** Ids of attempts. */
+      readonly held?: readonly string[]
+    }
   | { readonly kind: 'duplicate'; readonly event: StoredEvent }
   | { readonly kind: 'id_taken' }
   | { readonly kind: 'stale' }
