@@ -8,7 +8,8 @@ import { startServers } from './servers.ts'
 // An endpoint gets 100 fresh events a second: alone, then while 100,000 events that it missed are replayed to it. Another
 // endpoint of the same workspace gets as many. One process does all of it, so that each is compared with itself.
 
-const rounds = quick ? 1 : 3
+const given = Number(process.argv.find((word) => /^--rounds=\d+$/.test(word))?.slice('--rounds='.length))
+const rounds = given > 0 ? given : quick ? 1 : 3
 const seconds = 10
 const perSecond = 100
 const missed = quick ? 20_000 : 100_000
