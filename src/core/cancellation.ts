@@ -6,9 +6,7 @@ import type { Cancelable } from '../contracts/cancelable.ts'
  */
 export class Cancellation implements Cancelable {
   canceled = false
-  /** Most have a single follower at a time: a list would cost more than all the rest. */
-  #follower: (() => void) | null = null
-  #others: readonly (() => void)[] = []
+  readonly #followers: (() => void)[] = []
   #controller: AbortController | null = null
 
   /** The same for whom an `AbortSignal` suits better. */
@@ -24,20 +22,15 @@ export class Cancellation implements Cancelable {
     if (this.canceled) return
     this.canceled = true
     this.#controller?.abort()
-    const [first, others] = [this.#follower, this.#others]
-    this.#follower = null
-    this.#others = []
-    first?.()
-    for (const onCancel of others) onCancel()
+    for (const onCancel of this.#followers.splice(0)) onCancel()
   }
 
   follow(onCancel: () => void): void {
-    if (this.#follower === null) this.#follower = onCancel
-    else this.#others = [...this.#others, onCancel]
+    this.#followers.push(onCancel)
   }
 
   unfollow(onCancel: () => void): void {
-    if (this.#follower === onCancel) this.#follower = null
-    else if (this.#others.length > 0) this.#others = this.#others.filter((other) => other !== onCancel)
+    const at = this.#followers.indexOf(onCancel)
+    if (at !== -1) this.#followers.splice(at, 1)
   }
 }

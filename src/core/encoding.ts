@@ -33,13 +33,8 @@ export function hexOf(bytes: Uint8Array): string {
 
 /** Base64 with padding (RFC 4648 section 4). */
 export function base64Of(bytes: Uint8Array): string {
-  // A text made by adding characters is a chain of texts until it is read. Calls take only so many arguments.
   let binary = ''
-  for (let from = 0; from < bytes.length; from += 1024) {
-    const codes: number[] = []
-    for (let i = from; i < bytes.length && i < from + 1024; i++) codes.push(bytes[i]!) // the condition says so
-    binary += String.fromCharCode.apply(null, codes)
-  }
+  for (let i = 0; i < bytes.length; i++) binary += String.fromCharCode(bytes[i]!) // the condition says so
   return btoa(binary)
 }
 

@@ -77,13 +77,7 @@ export class InTurns<Item extends Waits> {
   /** Takes out all items. */
   clear(): Item[] {
     const left: Item[] = []
-    for (const line of this.#lines.values()) {
-      for (let item = line.first; item !== undefined; item = line.first) {
-        left.push(item as Item)
-        this.#takeOff(line, item)
-      }
-    }
-    this.#lines.clear()
+    this.takeWhile((item) => left.push(item) > 0)
     return left
   }
 

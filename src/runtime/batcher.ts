@@ -33,32 +33,14 @@ export interface Batcher<Entry, Answer> {
   readonly waiting: () => number
 }
 
-class Waiting<Entry, Answer> implements Waits {
+interface Waiting<Entry, Answer> extends Waits {
   readonly entry: Entry
   readonly workspace: string
   readonly bytes: number
   /** Entries are numbered as they come. */
   readonly number: number
-  readonly resolve: (answer: Answer) => void
-  readonly reject: (cause: unknown) => void
-  line: object | undefined = undefined
-  before: Waits | undefined = undefined
-  after: Waits | undefined = undefined
-
-  constructor(
-    entry: Entry,
-    size: { readonly workspace: string; readonly bytes: number },
-    number: number,
-    resolve: (answer: Answer) => void,
-    reject: (cause: unknown) => void,
-  ) {
-    this.entry = entry
-    this.workspace = size.workspace
-    this.bytes = size.bytes
-    this.number = number
-    this.resolve = resolve
-    this.reject = reject
-  }
+  resolve(answer: Answer): void
+  reject(cause: unknown): void
 }
 
 interface BatcherOptions<Entry, Answer> {
@@ -119,13 +101,12 @@ class Batches<Entry, Answer> {
     const { workspaceOf, bytesOf, batches, onOverload } = this.#options
     const workspace = workspaceOf(entry)
     const bytes = bytesOf(entry)
-    const size = { workspace, bytes }
-    if (!this.#shares.take(size, batches ? this.#queue.size : this.#inFlight)) {
+    if (!this.#shares.take({ workspace, bytes }, batches ? this.#queue.size : this.#inFlight)) {
       onOverload?.()
       return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
     }
     return new Promise((resolve, reject) => {
-      const waiting = new Waiting(entry, size, ++this.#numbers, resolve, reject)
+      const waiting = { entry, workspace, bytes, number: ++this.#numbers, resolve, reject }
       if (!batches) return void this.#send([waiting])
       this.#queue.add(waiting)
       if (lingers) return this.#lingering.set()

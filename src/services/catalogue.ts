@@ -7,21 +7,17 @@ export function catalogue(given: EventCatalogue, { strict }: { readonly strict: 
   const entries = Object.fromEntries(Object.entries(given).map(([type, entry]) => [type, entryOf(entry)]))
   return {
     entries,
-    check(eventType, data) {
+    async check(eventType, data) {
       const schema = Object.hasOwn(entries, eventType) ? entries[eventType]?.schema : undefined
-      if (schema !== undefined) return matches(schema, data)
-      return strict ? Promise.reject(invalid({ event_type: `unknown event type '${eventType}'` })) : accepted
+      if (schema === undefined) {
+        if (strict) throw invalid({ event_type: `unknown event type '${eventType}'` })
+        return
+      }
+      const { issues } = await schema['~standard'].validate(JSON.parse(data))
+      if (issues === undefined) return
+      throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
     },
   }
-}
-
-const accepted = Promise.resolve()
-
-/** Resolves when the data match the schema. */
-async function matches(schema: EventSchema, data: string): Promise<void> {
-  const { issues } = await schema['~standard'].validate(JSON.parse(data))
-  if (issues === undefined) return
-  throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
 }
 
 function entryOf(given: EventSchema | EventEntry): EventEntry {

@@ -56,10 +56,7 @@ async function load(ctx: Context, ids: readonly string[]): Promise<readonly Load
   const deliveries = await ctx.storage.attempts.load(ids)
   const loaded: Loaded[] = []
   for (const delivery of deliveries) {
-    const { workspaceId, revision } = delivery
-    const held = ctx.configuration.held(workspaceId)
-    const isNew = held !== undefined && held.revision >= revision
-    const configuration = isNew ? held : await ctx.configuration.atLeast(workspaceId, revision)
+    const configuration = await ctx.configuration.atLeast(delivery.workspaceId, delivery.revision)
     if (configuration === null) continue // the workspace was deleted
     const endpoint = configuration.endpoints.get(delivery.attempt.endpoint_id) ?? null
     loaded.push({ delivery, configuration, endpoint })

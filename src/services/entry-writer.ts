@@ -1,5 +1,4 @@
 import type { Context } from '../context.ts'
-import type { Job } from '../contracts/queue.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { jobOf } from './job-of.ts'
@@ -50,10 +49,9 @@ export class EntryWriter {
   async #flush(entries: readonly IngestEntry[]): Promise<readonly IngestAnswer[]> {
     const { storage, ownQueue } = this.#ctx
     const answers = await storage.events.ingest(entries, { enqueue: ownQueue })
-    const jobs: Job[] = []
-    entries.forEach(({ workspaceId, attempts }, i) => {
-      if (answers[i]!.kind === 'stored') for (const attempt of attempts) jobs.push(jobOf(workspaceId, attempt))
-    })
+    const jobs = entries.flatMap(({ workspaceId, attempts }, i) =>
+      answers[i]!.kind === 'stored' ? attempts.map((attempt) => jobOf(workspaceId, attempt)) : [],
+    )
     if (jobs.length > 0) this.#ctx.enqueued(jobs)
     return answers
   }
