@@ -3,7 +3,7 @@ import { withEach } from './operations/each.ts'
 import { functionOf, functionsOf } from './operations/functions-of.ts'
 import type { Operation, OperationName } from './operations/operation.ts'
 import { withSentences } from './operations/with-sentences.ts'
-import type { Event, PublishAnswer, StoredEvent } from './schema/event.ts'
+import type { Event, PublishAnswer, Published, StoredEvent } from './schema/event.ts'
 import type { Created, Services, StoredAnswer } from './services/use-cases.ts'
 import type { Changed } from './services/tell-change.ts'
 import type { ServiceFunctions } from './surface/functions.ts'
@@ -72,9 +72,9 @@ function parsed(event: StoredEvent): Event {
   return { ...event, data: JSON.parse(event.data) as unknown }
 }
 
-/** V8 takes twenty times as long for `Object.assign`. */
-function published(event: StoredEvent, created: boolean): Event {
-  const shown: Event & { created?: boolean } = parsed(event)
-  shown.created = created
-  return shown
+/** All keys are written down: V8 takes twenty times as long to add a key to a spread. */
+function published(event: StoredEvent, created: boolean): Published {
+  const { id, event_type, ingested_at, unique_id, created_at, updated_at } = event
+  const data: unknown = JSON.parse(event.data)
+  return { id, event_type, data, ingested_at, unique_id, created_at, updated_at, created }
 }
