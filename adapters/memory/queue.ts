@@ -132,7 +132,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 }
 
 /** Adds jobs that are not known yet. Answers which of them are held with their leases. */
-export function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
+function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
   const held: string[] = []
   for (const { id, workspace, group, due_at, priority, lease } of jobs) {
     if (addJob(state, { id, workspace, group, due_at, ...(priority && { priority }) }, lease)) held.push(id)
