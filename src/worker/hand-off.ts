@@ -1,6 +1,6 @@
 import type { CompiledConfiguration, Context, Handed, HandOff } from '../context.ts'
 import type { Delivery, PlannedAttempt } from '../contracts/storage/attempts.ts'
-import type { Claim, Job } from '../contracts/queue.ts'
+import type { Claim, Job, Lease } from '../contracts/queue.ts'
 import { isHeld } from '../core/endpoint-row.ts'
 import { batcher, type Batcher } from '../runtime/batcher.ts'
 import { jobOf } from '../services/job-of.ts'
@@ -65,14 +65,7 @@ export class LocalHandOff implements HandOff {
       stored: (event, trace, held) => {
         for (const [attempt, hold] of taken) {
           const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
-          void this.#begin(configuration, {
-            event,
-            attempt: { ...attempt, lease },
-            hold,
-            trace,
-            isHeld,
-            until: lease.until,
-          })
+          void this.#begin(configuration, { event, attempt, lease, hold, trace, isHeld })
         }
       },
       notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),
@@ -93,11 +86,11 @@ export class LocalHandOff implements HandOff {
 
   async #begin(configuration: CompiledConfiguration, stored: Stored): Promise<void> {
     const { ctx, deliveries, holds, lines } = this.#needs
-    const { event, attempt, hold, trace } = stored
+    const { event, attempt, lease, hold, trace } = stored
     const workspaceId = configuration.workspace.id
-    const isHeld = stored.isHeld ?? (await this.#addToQueue(jobOf(workspaceId, attempt)))
+    const isHeld = stored.isHeld ?? (await this.#addToQueue({ ...jobOf(workspaceId, attempt), lease }))
     holds.stored(hold)
-    const isFresh = ctx.clock.now() < stored.until - lengthenEveryMs // else the lease may end before it is lengthened
+    const isFresh = ctx.clock.now() < lease.until - lengthenEveryMs // else the lease may end before it is lengthened
     if (!isHeld || !isFresh || deliveries.isClosed) return await this.#giveBack([hold], true)
     const { revision } = configuration
     const delivery = { workspaceId, revision, attempt, event, ...(trace !== undefined && { trace }) }
@@ -127,10 +120,9 @@ export class LocalHandOff implements HandOff {
 interface Stored {
   readonly event: NonNullable<Delivery['event']>
   readonly attempt: PlannedAttempt
+  readonly lease: Lease
   readonly hold: Hold
   readonly trace: string | undefined
   /** Whether the job is held with its lease; null where the queue was not asked yet. */
   readonly isHeld: boolean | null
-  /** When the lease ends. */
-  readonly until: number
 }

@@ -8,6 +8,8 @@ const aheadMs = 25
 const maxAhead = 3
 /** A job waits here no longer than this: others may have a free slot. */
 const maxWaitMs = 500
+/** How long requests to an endpoint take that let jobs wait too long, until answers tell otherwise. */
+const silentMs = 10_000
 /** The times of more endpoints are not remembered. */
 const maxTimes = 10_000
 
@@ -117,7 +119,7 @@ export class Lines {
         next = Math.min(next, first.since + maxWaitMs - now)
         continue
       }
-      this.#takesMs.set(group, Infinity)
+      this.#takesMs.set(group, silentMs)
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())

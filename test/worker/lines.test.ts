@@ -90,13 +90,19 @@ test('an endpoint whose answers take a second gets no job ahead', async () => {
 })
 
 test('where answers stop coming, others may send what waits here half a second later', async () => {
-  const { posthorn, clock, http, heldJobs } = await backlog()
+  const { posthorn, clock, http, answer, heldJobs } = await backlog()
   expect(await heldJobs()).toBeGreaterThan(perEndpoint)
   await clock.advance(600)
   expect(await heldJobs()).toBe(perEndpoint)
   await clock.advance(5000)
   expect(await heldJobs()).toBe(perEndpoint)
   expect(http.inFlight).toHaveLength(perEndpoint)
+
+  for (let n = 0; n < 100 && (await heldJobs()) <= perEndpoint; n++) {
+    await answer(1)
+    await clock.advance(1)
+  }
+  expect(await heldJobs()).toBeGreaterThan(perEndpoint) // answers come again
   await posthorn.stop({ timeoutMs: 0 })
 })
 
