@@ -4,6 +4,7 @@ import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { number } from '../sql/values.ts'
 import { attemptOf, plannedOf } from './attempt-rows.ts'
 import { hasAstray, idsWithin } from './astray.ts'
+import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
@@ -120,7 +121,8 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       const workspace = sql`(select key from ${t.workspaces} where id = ${workspaceId}::text)`
       const finished = status !== undefined && status !== 'OPEN'
       const sameIds = finished ? [raw('o.attempt_id')] : status === 'OPEN' ? [raw('open.id')] : []
-      const byTime = query.event_id === undefined && unique_id === undefined ? await idsOf(workspaceId, query) : none
+      const ofEvent = query.event_id !== undefined || unique_id !== undefined
+      const byTime = ofEvent ? none : await idsOf(workspaceId, query)
       return pageOf(
         db,
         {
@@ -140,7 +142,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
                   sql`a.event_id = (select u.event_id from ${t.unique_ids} u
                     where u.workspace = ${workspace} and u.unique_id = ${unique_id}::text)`,
                 ]),
-            ...equals(raw('a.endpoint_id'), query.endpoint_id),
+            ...equals(ofEvent ? unindexed(raw('a.endpoint_id')) : raw('a.endpoint_id'), query.endpoint_id),
             ...equals(raw('a.trigger_mode'), query.trigger_mode),
             ...equals(raw('o.error_code'), query.error_code),
             ...(response_status === undefined ? [] : [sql`o.response_status = ${response_status}::int`]),
@@ -166,7 +168,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
         from ${t.attempts} a left join ${t.outcomes} o on o.attempt_id = a.id
         where a.event_id = any(array(select unnest(${eventIds}::text[])))
           and a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
-          and ${all(equals(raw('a.endpoint_id'), endpointId))}`)
+          and ${all(equals(unindexed(raw('a.endpoint_id')), endpointId))}`)
       return rows.map(attemptOf)
     },
 
@@ -199,10 +201,11 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             ...within(raw('o.attempted_at'), attempted_at),
             ...(event_types === undefined ? [] : [sql`e.event_type = any(${event_types}::text[])`]),
           ])}
-          and not exists (
-            select from ${t.attempts} later
-            where later.event_id = a.event_id and later.endpoint_id = a.endpoint_id and later.id > a.id
-          )
+          and (
+            select true from ${t.attempts} later
+            where later.event_id = a.event_id and ${unindexed(raw('later.endpoint_id'))} = a.endpoint_id and later.id > a.id
+            limit 1
+          ) is null
         order by o.attempt_id limit ${limit}::int`)
       return rows.map((row) => ({
         attemptId: row['id'] as string,
@@ -219,13 +222,14 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             and ${all([...(after === null ? [] : [sql`e.id > ${after}::text`]), ...within(raw('e.created_at'), created_at)])}
           order by e.id limit ${limit + 1}::int
         )
-        select l.id, l.event_type, exists (
-          select from ${t.attempts} a
-          where a.event_id = l.id and (a.endpoint_id = ${endpoint_id}::text or a.trigger_mode = 'TEST')
+        select l.id, l.event_type, (
+          -- Each event is looked up: as 'exists' all attempts of the endpoint may be read.
+          select true from ${t.attempts} a
+          where a.event_id = l.id and (a.endpoint_id = ${endpoint_id}::text or a.trigger_mode = 'TEST') limit 1
         ) as tried
         from looked l order by l.id`)
       const looked = rows.slice(0, limit)
-      const untried = looked.filter((row) => row['tried'] === false)
+      const untried = looked.filter((row) => row['tried'] === null)
       return {
         events: untried.map((row) => ({ id: row['id'] as string, event_type: row['event_type'] as string })),
         next: rows.length <= limit ? null : (looked.at(-1)?.['id'] as string),
@@ -298,7 +302,7 @@ function adding(
   const { t } = db
   const isFirst = sql`not exists (
     select from ${t.attempts} b
-    where b.event_id = g.event_id and b.endpoint_id = g.endpoint_id or b.event_id = g.event_id and b.trigger_mode = 'TEST'
+    where b.event_id = g.event_id and (b.endpoint_id = g.endpoint_id or b.trigger_mode = 'TEST')
   )`
   const found = sql`
     select distinct on (g.id) g.*, k.workspace, case when ${isFirst} then true end as first
@@ -310,7 +314,7 @@ function adding(
     -- A purge may not take an event while an attempt is added to it.
     kept as materialized (
       select e.id, e.workspace from ${t.events} e join ${t.workspaces} w on w.key = e.workspace
-      where w.id = ${workspaceId}::text and e.id in (select event_id from given)
+      where w.id = ${workspaceId}::text and e.id = any(array(select event_id from given))
       order by e.id for key share of e
     ),
     -- A purge that did not see that lock fails on this row.

@@ -2,13 +2,16 @@ import type { Row } from '../sql/values.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 import type { Tables } from './tables.ts'
 
-/** The tables that grow with events, each with the column that is sampled. */
+/**
+ * The tables that grow with events, each with the columns that indexes begin with or are partial by. Where PostgreSQL knows nothing
+ * of a column, it expects few rows of each value, and reads all rows of an endpoint to find those of an event.
+ */
 const growing = {
-  events: 'id',
-  unique_ids: 'event_id',
-  attempts: 'id',
-  open_attempts: 'id',
-  outcomes: 'attempt_id',
+  events: 'id, workspace, event_type, created_at',
+  unique_ids: 'workspace, event_id',
+  attempts: 'id, workspace, event_id, endpoint_id, created_at, first, astray',
+  open_attempts: 'id, workspace, endpoint_id, scheduled_at, apart',
+  outcomes: 'attempt_id, workspace, endpoint_id, status, stands',
   jobs: 'id',
   groups: 'id',
   lines: 'workspace',

@@ -10,6 +10,14 @@ export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'):
   return sql`(select ${value}::${raw(type)})`
 }
 
+/**
+ * A column whose index is passed over. An event has few attempts and an endpoint may have millions, but where most
+ * endpoints are small, PostgreSQL expects few of each, and may read all attempts of an endpoint to find those of an event.
+ */
+export function unindexed(column: Sql): Sql {
+  return sql`(${column} || '')`
+}
+
 /** Whether a group may give something. Groups that may not are often many: they are looked up in a hash table. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`

@@ -1,13 +1,14 @@
 import type { PlannedAttempt, Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
 import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
+import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
 import { type Columns, rowsOf } from '../sql/columns.ts'
 import { storable } from '../sql/rows.ts'
-import { nothing, type Sql, sql } from '../sql/sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /**
  * Closes attempts, each once, with all that follows, in one statement. A batch that the engine refuses is halved until
@@ -190,7 +191,7 @@ function superseding({ t }: Database): Sql {
       update ${t.outcomes} set stands = null where attempt_id = any(array(
         select o.attempt_id
         from closed c join given g on g.id = c.id
-        join ${t.attempts} a on a.event_id = g.event_id and a.endpoint_id = g.endpoint_id and a.id < g.id
+        join ${t.attempts} a on a.event_id = g.event_id and ${unindexed(raw('a.endpoint_id'))} = g.endpoint_id and a.id < g.id
         join ${t.outcomes} o on o.attempt_id = a.id
         where o.stands is not null and (o.stands <> 'RETRYING' or a.attempt_number < g.attempt_number)
         for update of o skip locked

@@ -3,6 +3,7 @@ import { timeOfId } from '../../src/core/id.ts'
 import { slackMs } from '../../src/core/id-bounds.ts'
 import { number, numberOrNull } from '../sql/values.ts'
 import { hasAstray, idsOfTimes } from './astray.ts'
+import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
@@ -102,7 +103,7 @@ function standing(
   const workspace = raw(endpoint_id === undefined ? 'o.workspace' : 'o.workspace + 0')
   const open = sql`exists (
     select from ${t.attempts} a join ${t.open_attempts} n on n.id = a.id
-    where a.event_id = o.event_id and a.endpoint_id = o.endpoint_id
+    where a.event_id = o.event_id and ${unindexed(raw('a.endpoint_id'))} = o.endpoint_id
   )`
   return sql`(
     select distinct x.event_id from unnest(${stands}::text[]) s (stands) cross join lateral (
@@ -131,14 +132,14 @@ function walked(
   const { t } = db
   const failed = sql`exists (
     select from ${t.attempts} f join ${t.outcomes} o on o.attempt_id = f.id
-    where f.event_id = a.event_id and f.endpoint_id = a.endpoint_id and o.status = 'FAILED'
+    where f.event_id = a.event_id and ${unindexed(raw('f.endpoint_id'))} = a.endpoint_id and o.status = 'FAILED'
   )`
   const isOpen = sql`(select true from ${t.open_attempts} n where n.id = a.id)`
   // Each event is looked up: a join may read a table that was large a moment ago.
   const has = sql`(
     select true from ${t.attempts} a
     where a.event_id = e.id and ${all([
-      ...equals(raw('a.endpoint_id'), endpoint_id),
+      ...equals(unindexed(raw('a.endpoint_id')), endpoint_id),
       ...(status === 'OPEN' ? [isOpen] : []),
       ...(retried === false ? [sql`not ${failed}`] : []),
     ])} limit 1

@@ -1,19 +1,22 @@
 import { escapeLiteral, Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import type { Row } from '../../adapters/sql/values.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/sql/sql.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
-import { filled, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
+import { analyzed, filled, large, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
 
 /** The same at a million: `npm run faults -- plans`. */
-describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts', () => {
+describe.skipIf(url === null).each([
+  { when: 'once it was analyzed', analyze: analyzed },
+  { when: 'before autovacuum comes for the first time', analyze: analyzedByUpkeep },
+])('what PostgreSQL reads at twenty thousand attempts, $when', ({ analyze }) => {
   let pool: Pool
   let schemas: ReturnType<typeof schemasOf>
   let schema: string
@@ -22,7 +25,9 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     pool = new Pool({ connectionString: url!, max: 5 }) // skipped where it is null
     schemas = schemasOf(pool)
     schema = (await schemas.open({ listen: false })).schema
+    for (const name of large) await pool.query(`alter table ${schema}.${name} set (autovacuum_enabled = off)`)
     revision = await filled(pool, schema, 20_000)
+    await analyze(pool, schema, revision)
   }, 60_000)
   afterAll(async () => {
     await schemas.drop()
@@ -38,6 +43,26 @@ describe.skipIf(url === null)('what PostgreSQL reads at twenty thousand attempts
     }
   })
 })
+
+/** Waits for the statistics that a process brings about itself, once enough events went through it. */
+async function analyzedByUpkeep(pool: Pool, schema: string, revision: number): Promise<void> {
+  const storage = postgres(pool, { schema, listen: false })
+  let count = 0
+  const known = async (): Promise<string[]> => {
+    const ids = Array.from({ length: 500 }, () => `f${count++}`)
+    await storage.events.ingest(
+      ids.map((id) => entry('w', revision, event(id), [attempt(`g${id}`, id)])),
+      { enqueue: true },
+    )
+    const { rows } = await pool.query<{ name: string }>(
+      `select relname as name from pg_class where relnamespace = '${schema}'::regnamespace and reltuples > 0 and relkind = 'r'`,
+    )
+    return rows.map(({ name }) => name)
+  }
+  const sought = expect.arrayContaining(['attempts', 'events', 'jobs', 'open_attempts', 'outcomes'])
+  await vi.waitFor(async () => expect(await known()).toEqual(sought), { timeout: 20_000, interval: 200 })
+  await storage.close()
+}
 
 const left = Array.from({ length: 1000 }, (_, i) => `g${i}`)
 const fresh = [

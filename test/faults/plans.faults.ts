@@ -4,7 +4,7 @@ import { Pool } from 'pg'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { everything, start } from '../../src/testing/storage/rows.ts'
 import { freshSchema, ownPostgres } from '../support/postgres.ts'
-import { filled, operations, plansOf } from './plans.ts'
+import { analyzed, filled, operations, plansOf } from './plans.ts'
 import { seconds, table } from './report.ts'
 import { claimOptions } from '../support/claim-options.ts'
 
@@ -19,6 +19,7 @@ await migrate(pool, { schema })
 
 const begun = Date.now()
 const revision = await filled(pool, schema, rows)
+await analyzed(pool, schema)
 console.log(`${rows} attempts in ${seconds(Date.now() - begun)} s`)
 
 let bad = false

@@ -11,7 +11,7 @@ import { claimOptions } from '../support/claim-options.ts'
 export type PostgresStorage = ReturnType<typeof postgres>
 
 /** Tables that no statement of the hot path and no page may read as a whole. */
-const large = ['events', 'attempts', 'open_attempts', 'outcomes', 'jobs', 'unique_ids', 'messages']
+export const large = ['events', 'attempts', 'open_attempts', 'outcomes', 'jobs', 'unique_ids', 'messages']
 
 /** A plan as PostgreSQL made and ran it. */
 export interface Plan {
@@ -49,8 +49,12 @@ export async function filled(pool: Pool, schema: string, rows: number): Promise<
   ]) {
     await pool.query(statement.replace('into ', `into ${schema}.`))
   }
-  await pool.query(`analyze ${large.map((table) => `${schema}.${table}`).join(', ')}`)
   return revision
+}
+
+/** Gives PostgreSQL the statistics that autovacuum gives it in its next run. */
+export async function analyzed(pool: Pool, schema: string): Promise<void> {
+  await pool.query(`analyze ${large.map((table) => `${schema}.${table}`).join(', ')}`)
 }
 
 /** Runs an operation and answers the plans of its statements. Each is run twice: once to be explained, and undone. */
@@ -151,9 +155,35 @@ export const operations: readonly Operation[] = [
     name: 'take from the inbox',
     run: ({ inbox }) => inbox.take({ limit: 50, maxBytes: 1_000_000, leaseMs: 1, now: start }),
   },
+  {
+    name: 'settle tries of deliveries that were tried before',
+    async run(storage) {
+      const later = Array.from({ length: 64 }, (_, i) =>
+        attempt(`z${i}`, `e${2 * i + 1}`, { endpoint_id: `ep${2 * i + 1}`, trigger_mode: 'MANUAL' }),
+      )
+      await storage.attempts.add('w', later, { enqueue: true })
+      await storage.attempts.settle(
+        later.map((each) => settlement('w', each, { counted })),
+        { enqueue: true },
+      )
+    },
+  },
+  {
+    name: 'what an endpoint misses',
+    run: (storage) => storage.attempts.missing('w', { endpoint_id: 'none', after: 'e5', limit: 50 }),
+  },
+  {
+    name: 'what failed',
+    run: (storage) => storage.attempts.undelivered('w', { after: 'a5', limit: 10 }),
+  },
+  {
+    name: 'the attempts of some events at an endpoint',
+    run: (storage) => storage.attempts.ofEvents('w', ['e5', 'e6', 'e7'], 'ep6'),
+  },
   attempts('by id', {}),
   attempts('by event', { event_id: 'e77' }),
   attempts('by endpoint', { endpoint_id: 'ep7' }),
+  attempts('of a delivery', { event_id: 'e77', endpoint_id: 'ep77' }),
   attempts('by a rare status', { status: 'FAILED' }),
   attempts('by a common status', { status: 'SUCCESSFUL' }),
   attempts('of open ones', { status: 'OPEN' }),
