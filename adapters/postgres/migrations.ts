@@ -11,6 +11,7 @@ import { deliveryIndexes } from './migrations/10-delivery-indexes.ts'
 import { keyedRequests } from './migrations/11-keyed-requests.ts'
 import { lastOutcomes } from './migrations/12-last-outcomes.ts'
 import { lastOutcomeIndexes } from './migrations/13-last-outcome-indexes.ts'
+import { jobsOfAGroup } from './migrations/14-jobs-of-a-group.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. A released migration is never edited: a change comes as another migration. */
@@ -28,4 +29,5 @@ export const migrations: readonly Migration[] = [
   keyedRequests,
   lastOutcomes,
   lastOutcomeIndexes,
+  jobsOfAGroup,
 ]

@@ -14,11 +14,11 @@ export function dueAt(at: Sql): Sql {
 
 /** Of the jobs `j` of a group those that wait and are due in a range of time, in their order. */
 function waiting({ t }: Database, { now }: Round, { group, dueFrom, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
-  // A range with two ends promises few jobs, so that they are read in order, however deep the backlog of a group is beside
-  // others: else it might be sorted as a whole.
-  const range = isLow
-    ? sql`j.due_at >= greatest(${dueFrom}, 0) + ${unseen(lowRank, 'bigint')} and j.due_at <= ${unseen(dueBy + lowRank, 'bigint')}`
-    : sql`j.due_at >= ${dueFrom} and j.due_at <= ${unseen(dueBy, 'bigint')}`
+  // What a group has is to be read in order, however deep its backlog is. PostgreSQL sorts all of it instead where it expects
+  // one or two jobs, or nearly all jobs of the table. Of a range of one column it expects that little, so the range
+  // begins with a pair. Statistics of groups there are none (migration 14).
+  const from = isLow ? sql`greatest(${dueFrom}, 0) + ${unseen(lowRank, 'bigint')}` : dueFrom
+  const range = sql`(j.due_at, j.id) >= (${from}, '') and j.due_at <= ${unseen(isLow ? dueBy + lowRank : dueBy, 'bigint')}`
   return {
     from: sql`from ${t.jobs} j where j.group_id = ${group} and ${range} and (j.held_until > ${unseen(now, 'bigint')}) is not true`,
     order: raw('order by j.due_at, j.id'),

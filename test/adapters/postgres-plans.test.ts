@@ -70,8 +70,24 @@ const fresh = [
   `insert into hints values ('new', 1, 'new')`,
 ]
 
-/** What a queue holds, in jobs of groups of workspaces, and how many rows one step of a claim of 64 may come upon. */
-const backlogs = [
+/** What a queue holds, in jobs of groups of workspaces. */
+interface Backlog {
+  readonly name: string
+  /** Jobs that PostgreSQL looked at before the others came; it looks at all where it is left out. */
+  readonly known?: string
+  readonly jobs: string
+  /** Of a group. */
+  readonly workspace: string
+  readonly pausedUntil?: number
+  /** Workspaces that use a slot. */
+  readonly busy?: number
+  /** Groups. */
+  readonly leaveOut: readonly string[]
+  /** How many rows one step of a claim of 64 may come upon. */
+  readonly maxRows: number
+}
+
+const backlogs: readonly Backlog[] = [
   {
     name: '10,000 workspaces with due work',
     jobs: `select 'j' || i, 'g' || i % 10000, i from generate_series(0, 19999) i`,
@@ -130,17 +146,32 @@ const backlogs = [
     leaveOut: [],
     maxRows: 400,
   },
+  ...[
+    [1000, 2],
+    [5000, 250],
+    [20_000, 7000],
+    [100_000, 5000],
+  ].map(([many, groups]) => ({
+    name: `100,000 due jobs of one group, since PostgreSQL looked at ${many} of ${groups}`,
+    known: `select 'k' || i, 'g' || i % ${groups}, i + 10 from generate_series(1, ${many}) i`,
+    jobs: `select 'j' || i, 'deep', i from generate_series(0, 99999) i`,
+    workspace: `'w'`,
+    leaveOut: [],
+    maxRows: 400,
+  })),
 ]
 
 describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_000 }, () => {
   test.each(backlogs)('beside $name is not much more than it takes', async (backlog) => {
-    const { jobs, workspace, pausedUntil = 0, busy = 0, leaveOut, maxRows } = backlog
+    const { jobs, known, workspace, pausedUntil = 0, busy = 0, leaveOut, maxRows } = backlog
     const slots = new Map(Array.from({ length: busy }, (_, i) => [`wg${i}`, 1]))
     const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
     const schemas = schemasOf(pool)
     try {
       const { schema } = await schemas.open({ listen: false })
+      await pool.query(`alter table ${schema}.jobs set (autovacuum_enabled = off)`)
       for (const statement of [
+        ...(known === undefined ? [] : [`insert into jobs ${known}`, `analyze ${schema}.jobs`]),
         `insert into jobs ${jobs}`,
         `insert into groups (id, workspace, next_at, paused_until)
           select id, ${workspace}, next_at, ${pausedUntil}
@@ -150,7 +181,8 @@ describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_
       ]) {
         await pool.query(statement.replace('into ', `into ${schema}.`))
       }
-      await pool.query(`analyze ${['jobs', 'groups', 'lines', 'hints'].map((name) => `${schema}.${name}`).join(', ')}`)
+      const analyzed = [...(known === undefined ? ['jobs'] : []), 'groups', 'lines', 'hints']
+      await pool.query(`analyze ${analyzed.map((name) => `${schema}.${name}`).join(', ')}`)
       // The last claims expect one workspace alone, where there is one.
       const run = async ({ queue }: PostgresStorage) => {
         for (let n = 0; n < 7; n++) {
