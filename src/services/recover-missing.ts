@@ -4,6 +4,7 @@ import { matches } from '../core/match.ts'
 import { replayed } from '../core/fanout.ts'
 import { type FieldErrors, invalid } from '../errors.ts'
 import { type AddAttempts, type ReplayCursor, type ReplayFilter, timeRange } from './replay-input.ts'
+import { restsBetween } from '../runtime/rests.ts'
 import type { ReplayReport } from '../surface/events.ts'
 
 /** Small, so that fresh events are held up for no longer than a few milliseconds by each. */
@@ -36,7 +37,9 @@ export async function recoverMissing(
   let matched = 0
   let created = 0
   let after = cursor.start
+  const rest = restsBetween(ctx.clock)
   for (let looked = 0; matched < limit && looked < maxLooked; looked += batchSize) {
+    await rest()
     const query = { endpoint_id: endpoint.id, created_at, after, limit: batchSize }
     const { events, next } = await ctx.storage.attempts.missing(workspaceId, query)
     const all = events.filter(({ event_type }) => isWanted(event_type))

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { replayed } from '../core/fanout.ts'
+import { restsBetween } from '../runtime/rests.ts'
 import { parse } from '../schema/parse.ts'
 import { jobOf } from './job-of.ts'
 import { recoverMissing } from './recover-missing.ts'
@@ -61,7 +62,9 @@ async function replayUndelivered(
   let matched = 0
   let created = 0
   let after = cursor.start
+  const rest = restsBetween(ctx.clock)
   while (matched < filter.limit) {
+    await rest()
     const limit = Math.min(batchSize, filter.limit - matched)
     const page = await ctx.storage.attempts.undelivered(workspaceId, { ...query, after, limit })
     const found = page.filter(({ attemptId }) => attemptId < cursor.end)
