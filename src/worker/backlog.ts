@@ -5,8 +5,9 @@ import type { SlotRequest } from './tenant-slots.ts'
 const maxGroups = 10_000
 
 /**
- * How many due jobs an endpoint may have in the queue, as far as this process knows: those that it added itself since a
- * claim, and what a claim could not take. A claim that took less than it might shows that nothing else is due.
+ * How many due jobs of usual priority an endpoint may have in the queue, as far as this process knows: those that it added
+ * itself since a claim, and what a claim could not take. A claim that took less than it might shows that nothing else is due.
+ * Jobs of low priority are not counted, since new jobs come before them anyway.
  */
 export class Backlog {
   /** Jobs that were added since the last claim began, by endpoint. Infinity: the last claim may have left some. */
@@ -26,7 +27,7 @@ export class Backlog {
 
   /** Jobs were added to the queue. Jobs that fall due later do not matter: they come when they are due. */
   added(jobs: readonly Job[], now: number): void {
-    for (const { group, due_at } of jobs) if (due_at <= now) this.#add(group, 1)
+    for (const { group, due_at, priority } of jobs) if (due_at <= now && priority !== 'low') this.#add(group, 1)
   }
 
   /** Other processes added jobs, or gave some back. */

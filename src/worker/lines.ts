@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import { maxLow } from '../core/job-rank.ts'
 import { startTimer } from '../runtime/timer.ts'
 import type { ReadyJob } from './ready-job.ts'
 
@@ -21,7 +22,11 @@ interface Waiting {
 
 interface Line {
   inFlight: number
+  /** Of `inFlight`, those of low priority. */
+  lowInFlight: number
   readonly waiting: Waiting[]
+  /** Those of low priority, which come after all others. */
+  readonly waitingLow: Waiting[]
 }
 
 /** What lines do with jobs: send a job, which calls `left` when the request has ended, or give jobs back unsent. */
@@ -33,11 +38,12 @@ export interface Doors {
 /**
  * A line of claimed jobs for each endpoint: no more than `perEndpoint` requests are in flight, and the next begins as soon
  * as one has ended. A few jobs more than that are claimed where an endpoint answers quickly, so that its slots do not wait
- * for claims.
+ * for claims. Jobs of low priority take a quarter of the slots at most.
  */
 export class Lines {
   readonly #ctx: Context
   readonly #perEndpoint: number
+  readonly #maxLow: number
   readonly #byGroup = new Map<string, Line>()
   /** How long requests to an endpoint take, as a moving average. */
   readonly #takesMs = new Map<string, number>()
@@ -48,6 +54,7 @@ export class Lines {
   constructor(ctx: Context) {
     this.#ctx = ctx
     this.#perEndpoint = ctx.settings.deliver.perEndpoint
+    this.#maxLow = maxLow(this.#perEndpoint)
   }
 
   open(doors: Doors): void {
@@ -65,18 +72,24 @@ export class Lines {
   enter(job: ReadyJob, paced: boolean): void {
     const { group } = job.hold.claim
     let line = this.#byGroup.get(group)
-    if (line === undefined) this.#byGroup.set(group, (line = { inFlight: 0, waiting: [] }))
-    if (line.inFlight < this.#perEndpoint) return this.#send(group, line, job, paced)
+    if (line === undefined) {
+      this.#byGroup.set(group, (line = { inFlight: 0, lowInFlight: 0, waiting: [], waitingLow: [] }))
+    }
+    const hasSlot = line.inFlight < this.#perEndpoint
+    if (hasSlot && (!isLow(job) || line.lowInFlight < this.#maxLow)) return this.#send(group, line, job, paced)
     if (this.#isClosed) return this.#doors!.giveBack([job])
-    line.waiting.push({ job, paced, since: this.#ctx.clock.elapsed() })
+    const waiting = isLow(job) ? line.waitingLow : line.waiting
+    waiting.push({ job, paced, since: this.#ctx.clock.elapsed() })
     this.#stop ??= startTimer(this.#ctx.clock, maxWaitMs, () => this.#giveUpWaiting())
   }
 
   #send(group: string, line: Line, job: ReadyJob, paced: boolean): void {
     const since = this.#ctx.clock.elapsed()
     line.inFlight++
+    if (isLow(job)) line.lowInFlight++
     this.#doors!.send(job, paced, (isSlow) => {
       line.inFlight--
+      if (isLow(job)) line.lowInFlight--
       this.#note(group, this.#ctx.clock.elapsed() - since)
       if (isSlow) this.#giveBack(line)
       this.#next(group, line)
@@ -92,18 +105,18 @@ export class Lines {
 
   /** What was loaded under a configuration that moved on meanwhile is given back, to be loaded again. */
   #next(group: string, line: Line): void {
-    const next = line.waiting.shift()
+    const next = line.waiting.shift() ?? (line.lowInFlight < this.#maxLow ? line.waitingLow.shift() : undefined)
     if (next === undefined) return
     const { workspace, revision } = next.job.loaded.configuration
     if (this.#ctx.configuration.held(workspace.id)?.revision === revision) {
       return this.#send(group, line, next.job, next.paced)
     }
-    line.waiting.unshift(next)
+    line.waiting.unshift(next) // of whatever priority: all are given back
     this.#giveBack(line)
   }
 
   #giveBack(line: Line): void {
-    const jobs = line.waiting.splice(0).map(({ job }) => job)
+    const jobs = [...line.waiting.splice(0), ...line.waitingLow.splice(0)].map(({ job }) => job)
     if (jobs.length > 0) this.#doors!.giveBack(jobs)
   }
 
@@ -113,13 +126,13 @@ export class Lines {
     const now = this.#ctx.clock.elapsed()
     let next = Infinity
     for (const [group, line] of this.#byGroup) {
-      const [first] = line.waiting
-      if (first === undefined) continue
-      if (now - first.since < maxWaitMs) {
-        next = Math.min(next, first.since + maxWaitMs - now)
+      const since = Math.min(line.waiting[0]?.since ?? Infinity, line.waitingLow[0]?.since ?? Infinity)
+      if (since === Infinity) continue
+      if (now - since < maxWaitMs) {
+        next = Math.min(next, since + maxWaitMs - now)
         continue
       }
-      this.#takesMs.set(group, silentMs)
+      if (line.waiting.length > 0) this.#takesMs.set(group, silentMs) // low ones may have waited for the others
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())
@@ -136,4 +149,8 @@ export class Lines {
   reopen(): void {
     this.#isClosed = false
   }
+}
+
+function isLow(job: ReadyJob): boolean {
+  return job.hold.claim.priority === 'low'
 }

@@ -68,13 +68,17 @@ export class Slots {
     const { chosen, leftOut } = this.#slow.choose(paced)
     this.#inUse.allowAhead(busy, ahead)
     const groups = new Map(this.#inUse.byGroup)
-    for (const [group, more] of this.#inUse.ahead) groups.set(group, (groups.get(group) ?? 0) - more)
+    const low = new Map(this.#inUse.low)
+    for (const [group, more] of this.#inUse.ahead) {
+      groups.set(group, (groups.get(group) ?? 0) - more)
+      low.set(group, (low.get(group) ?? 0) - this.#inUse.lowAhead(group))
+    }
     for (const group of chosen) groups.set(group, this.#perEndpoint - 1) // so that the claim takes a single job
     return {
       limit: paced && !this.#hadSurplus ? Math.min(this.mayClaim(), this.#spread.atOnce()) : this.mayClaim(),
       free: this.#inUse.free,
       cap: this.#perEndpoint,
-      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups, low: new Map(this.#inUse.low) },
+      busy: { workspaces: new Map(this.#inUse.byWorkspace), groups, low },
       leaveOut: new Set([...leftOut, ...leaveOut]),
     }
   }
@@ -88,7 +92,7 @@ export class Slots {
     this.#spread.began(admitted.flatMap(({ id, group }) => (this.#slow.has(group) ? [] : id)))
     this.#holds += admitted.length
     const isCut = surplus.length > 0 || this.#inUse.someWorkspaceIsAtShare()
-    this.backlog.claimed(request, claims, isCut, (group) => this.#inUse.isAtCap(group))
+    this.backlog.claimed(request, claims, isCut, (group) => this.#inUse.roomOf(group) <= 0)
     if (isLimited) this.#wakeup.wake('more')
     // Others may have the slots that the surplus did not get.
     if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
@@ -133,7 +137,10 @@ export class Slots {
    */
   freed(claim: Claim, isSlow: boolean | null): void {
     const wasFull = this.mayClaim() === 0
-    const wasAtCap = this.#inUse.isShort(claim.group) || (claim.priority === 'low' && this.#inUse.isAtCap(claim.group))
+    const { group, priority } = claim
+    const wasAtCap =
+      (this.#inUse.isShort(group) && this.backlog.of(group) > 0) ||
+      (priority === 'low' && this.#inUse.isShortOfLow(group))
     this.#spread.ended(claim.id)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
     const wasAtShare = this.#inUse.release(claim)

@@ -55,8 +55,7 @@ export class TenantSlots {
   /** Whether an endpoint uses as many slots as it may, or its jobs of low priority do. */
   isAtCap(group: string): boolean {
     const low = this.low.get(group) ?? 0
-    const max = this.#perEndpoint + (this.ahead.get(group) ?? 0)
-    return (this.byGroup.get(group) ?? 0) >= max || low >= maxLow(this.#perEndpoint)
+    return this.roomOf(group) <= 0 || low >= maxLow(this.#perEndpoint) + this.lowAhead(group)
   }
 
   someWorkspaceIsAtShare(): boolean {
@@ -69,10 +68,22 @@ export class TenantSlots {
     return this.#perEndpoint + (this.ahead.get(group) ?? 0) - (this.byGroup.get(group) ?? 0)
   }
 
+  /** How many jobs of low priority may be held beyond those that may be in flight: as with slots, a quarter. */
+  lowAhead(group: string): number {
+    return Math.floor((this.ahead.get(group) ?? 0) / 4)
+  }
+
   /** Whether an endpoint has so few jobs here that a claim should bring more. */
   isShort(group: string): boolean {
     const used = this.byGroup.get(group) ?? 0
     return used >= this.#perEndpoint && used <= this.#perEndpoint + (this.ahead.get(group) ?? 0) / 2
+  }
+
+  /** The same for its jobs of low priority. */
+  isShortOfLow(group: string): boolean {
+    const used = this.low.get(group) ?? 0
+    const max = maxLow(this.#perEndpoint)
+    return used >= max && (used <= max + this.lowAhead(group) / 2 || this.roomOf(group) <= 0)
   }
 
   /**

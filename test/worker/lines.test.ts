@@ -13,8 +13,8 @@ import { heldHttp, ok, timedOut } from '../support/held-http.ts'
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 const perEndpoint = 4
 
-/** An endpoint with a backlog of 200, and requests that were answered at once. */
-async function backlog({ answerMs = 1 }: { answerMs?: number } = {}) {
+/** An endpoint with a backlog of 200, all of them replayed where `low`, and requests that were answered at once. */
+async function backlog({ answerMs = 1, low = false, perEndpoint: cap = perEndpoint } = {}) {
   const clock = fakeClock()
   const http = heldHttp()
   const calls: string[] = []
@@ -28,11 +28,15 @@ async function backlog({ answerMs = 1 }: { answerMs?: number } = {}) {
     clock,
     http,
     logger: quiet,
-    deliver: { concurrency: 64, perEndpoint },
+    deliver: { concurrency: 64, perEndpoint: cap },
   })
   const url = 'https://e.test/'
-  await posthorn.endpoints.create('default', { id: 'e', request: { url }, events: ['*'] })
+  await posthorn.endpoints.create('default', { id: 'e', request: { url }, events: ['*'], enabled: !low })
   for (let n = 0; n < 200; n++) await posthorn.events.create('default', { event_type: 'x', data: { n } })
+  if (low) {
+    await posthorn.endpoints.patch('default', 'e', { enabled: true })
+    await posthorn.events.replay('default', { missing: true, endpoint_id: 'e' })
+  }
   await posthorn.start()
   await clock.advance(0)
   const answer = async (count = Infinity) => {
@@ -141,4 +145,27 @@ test('stop gives back what waits, and sends none of it', async () => {
   await stopping
   expect(http.sent.length).toBe(before)
   expect(await heldJobs()).toBe(0)
+})
+
+test('of replayed events a quarter of the slots is in flight, and more wait here, behind all fresh ones', async () => {
+  const cap = 8
+  const { posthorn, clock, http, calls, answer, heldJobs } = await backlog({ low: true, perEndpoint: cap })
+  expect(http.inFlight).toHaveLength(cap / 4)
+  expect(await heldJobs()).toBeGreaterThan(cap / 4 + 2)
+  expect(await heldJobs()).toBeLessThanOrEqual(cap)
+  calls.length = 0
+  for (let n = 0; n < 20; n++) {
+    await answer(1)
+    expect(http.inFlight).toHaveLength(cap / 4)
+  }
+  expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThanOrEqual(10)
+
+  for (let n = 0; n < cap; n++) await posthorn.events.create('default', { event_type: 'fresh', data: { n } })
+  await clock.advance(0)
+  const types = () => http.inFlight.map(({ request }) => JSON.stringify(request))
+  expect(types().filter((text) => text.includes('fresh'))).toHaveLength(cap - cap / 4)
+  expect(http.inFlight).toHaveLength(cap)
+  await answer(2) // of the replayed ones
+  expect(types().filter((text) => text.includes('fresh'))).toHaveLength(cap)
+  await posthorn.stop({ timeoutMs: 0 })
 })
