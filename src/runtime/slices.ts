@@ -3,12 +3,12 @@ import type { EngineClock } from '../contracts/clock.ts'
 /**
  * The longest time that many small pieces of work hold the event loop: after that, others in the process get a turn.
  */
-const sliceMs = 5
+const sliceMs = 2
 
-/** Does a piece of work for each entry, in slices of five milliseconds. */
+/** Does a piece of work for each entry, in slices of two milliseconds. */
 export async function inSlices<Entry>(
   clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
-  entries: readonly Entry[],
+  entries: Iterable<Entry>,
   work: (entry: Entry) => void,
 ): Promise<void> {
   let since = clock.elapsed()

@@ -10,6 +10,7 @@ import type { LetGo } from './let-go.ts'
 import type { Lines } from './lines.ts'
 import type { Rests } from './resting-endpoints.ts'
 import type { Slots } from './slots.ts'
+import { inSlices } from '../runtime/slices.ts'
 
 interface Needs {
   readonly ctx: Context
@@ -63,10 +64,10 @@ export class LocalHandOff implements HandOff {
     return {
       attempts: attempts.map((attempt) => (taken.has(attempt) ? { ...attempt, lease } : attempt)),
       stored: (event, trace, held) => {
-        for (const [attempt, hold] of taken) {
+        void inSlices(ctx.clock, taken, ([attempt, hold]) => {
           const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
           void this.#begin(configuration, { event, attempt, lease, hold, trace, isHeld })
-        }
+        })
       },
       notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),
     }

@@ -84,8 +84,8 @@ export async function compare({ seconds, post, arrived, neighbour }: Stage): Pro
     const isMissing = (id: string) => !arrived.has(id)
     while ([...accepted.keys()].some(isMissing) && performance.now() < deadline) await sleep(100)
     undelivered += [...accepted.keys()].filter(isMissing).length
-    await neighbour.end?.(name)
     const arrivals = [...accepted].flatMap(([id, from]) => (arrived.has(id) ? [arrived.get(id)! - from] : []))
+    await neighbour.end?.(name)
     return {
       accepted: accepted.size,
       refused,

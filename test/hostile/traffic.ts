@@ -113,10 +113,6 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
   const thread = new Worker(entry, { workerData: { seed } })
   const [otherPort] = (await once(thread, 'message')) as [number]
 
-  await posthorn.workspaces.create({ id: 'quiet' })
-  const url = `http://127.0.0.1:${receiverPort}`
-  await posthorn.endpoints.create('quiet', { name: 'e', events: ['*'], request: { url } })
-  await posthorn.sources.create('quiet', { id: 'quiet', config: { http: { path: '/quiet' } } })
   await posthorn.start()
   const random = makeRandom(seed)
 
@@ -149,6 +145,10 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
       fetch(`http://127.0.0.1:${port}/quiet`, { method: 'POST', body: `{"event_type":"a","data":{"n":${n}}}` }),
     neighbour: {
       async begin(phase, isHostile) {
+        await posthorn.workspaces.create({ id: 'quiet' })
+        const url = `http://127.0.0.1:${receiverPort}`
+        await posthorn.endpoints.create('quiet', { name: 'e', events: ['*'], request: { url } })
+        await posthorn.sources.create('quiet', { id: 'quiet', config: { http: { path: '/quiet' } } })
         await posthorn.workspaces.create({ id: `other-${phase}` })
         await posthorn.config.sync(`other-${phase}`, rowsOf(random, isHostile, otherPort, phase))
       },
@@ -165,8 +165,11 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
         const counts = await visited
         for (const [what, times] of Object.entries(counts)) for (let i = 0; i < times; i++) count(what)
       },
+      /** What is stored stays in memory, and is no growth that this looks for. */
       async end(phase) {
         await posthorn.workspaces.delete(`other-${phase}`)
+        await posthorn.workspaces.delete('quiet')
+        arrived.clear()
       },
     },
   })
