@@ -3,7 +3,7 @@ import type { Deliver } from '../services/deliver.ts'
 import type { Sent } from '../services/loaded-attempt.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
 import type { LetGo } from './let-go.ts'
-import type { Lines } from './lines.ts'
+import type { LeaveLine, Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
 import { inTwo, matchJobs, type ReadyJob } from './ready-job.ts'
@@ -30,8 +30,9 @@ interface Needs {
 /**
  * The way of a delivery: claim, load, limit, send, settle, let go.
  *
- * A claimed job is held: nobody else may send it until its lease ends. The request uses a slot of this process. The slot
- * is free when the request has ended; the hold ends later, when the outcome is stored.
+ * A claimed job is held: nobody else may send it until its lease ends. It waits in the line of its endpoint (for the queue: its
+ * group) for a slot of this process. The slot is free when the request has ended; the hold ends later, when the outcome is
+ * stored. Of a job that is not sent, `letGo` frees the slot and ends the hold.
  */
 export class Deliveries {
   readonly #needs: Needs
@@ -41,7 +42,7 @@ export class Deliveries {
   constructor(needs: Needs) {
     this.#needs = needs
     needs.lines.open({
-      send: (job, paced, left) => void this.#sendAndSettle(job, paced, left),
+      send: (job, paced, leaveLine) => void this.#sendAndSettle(job, paced, leaveLine),
       giveBack: (jobs) => void needs.letGo.giveBack(jobs.map(({ hold }) => hold)),
     })
   }
@@ -51,7 +52,7 @@ export class Deliveries {
     return this.isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
   }
 
-  /** Claims due jobs, starts to deliver them, answers how many. `paced`, for a loop: slow endpoints a few at a time. */
+  /** Claims due jobs, starts to deliver them, answers how many. `paced`: for the loop, which lets slow endpoints wait; else for a tick. */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
     const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
@@ -59,12 +60,12 @@ export class Deliveries {
     try {
       await ctx.clock.ready()
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
-      const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
-      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
+      const maxInLine = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
+      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead: maxInLine })
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
       const { admitted, surplus } = slots.taken(claims, request)
       if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
-      const givenBack = holds.giveBack(surplus, { insists: false })
+      const givenBack = holds.giveBack(surplus, { insists: false }) // of slow and new endpoints, which have one slot
       if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
       return admitted.length
     } finally {
@@ -72,15 +73,15 @@ export class Deliveries {
     }
   }
 
-  /** Claims leave out the endpoints of `claimed` until the limiter has answered for these jobs, so that order holds. */
+  /** Until the limiter has answered for these jobs, other claims leave out their endpoints, so that order holds. */
   async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
     const { limits, holds, letGo, wakeup } = this.#needs
     limits.markUndecided(claimed)
     const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
-    const someWereLeftOut = limits.markDecided(claimed)
+    const claimsLeftSomeOut = limits.markDecided(claimed)
     await this.#sendAll(granted, paced)
     await Promise.all([letGo.unsent(obsolete, holds.complete(claimsOf(obsolete))), letGo.giveBack(refused)])
-    if (someWereLeftOut) wakeup.wake('limited')
+    if (claimsLeftSomeOut) wakeup.wake('limited')
   }
 
   /** `granted` may be sent now, `refused` later. The attempts of `obsolete` jobs have ended, or were deleted. */
@@ -106,7 +107,7 @@ export class Deliveries {
     await inSlices(ctx.clock, second, (job) => lines.enter(job, paced))
   }
 
-  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, left: (isSlow: boolean) => void): Promise<void> {
+  async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, leaveLine: LeaveLine): Promise<void> {
     const { ctx, deliver, slots, holds, letGo, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
@@ -116,16 +117,16 @@ export class Deliveries {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
-      rests.begin(claim.group)
-      left(true)
+      rests.begin(claim.group) // the HTTP client had no place, so nothing was sent
+      leaveLine(true)
       return await letGo.giveBack([hold])
     }
     slots.freed(claim, sent?.slow ?? null)
-    left(sent?.slow ?? true)
-    const lingers = paced && sent?.slow === true
-    // Without `sent` nobody knows what the receiver got. The job is not given back: another try waits for the lease to end.
+    leaveLine(sent?.slow ?? true)
+    const lingers = paced && sent?.slow === true // to be stored with others
+    // Without `sent` the hold was lost, or nobody knows what the receiver got: another try waits for the lease to end.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
-    letGo.sent(hold)
+    letGo.ended(hold)
   }
 
   /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
@@ -135,7 +136,7 @@ export class Deliveries {
     this.#needs.lines.close()
     holds.close()
     outcomes.close()
-    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000)
+    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000) // milliseconds
   }
 
   open(): void {

@@ -11,8 +11,8 @@ export class LetGo {
     this.#holds = holds
   }
 
-  /** The outcome of a job is stored, or waits for the lease to end. */
-  sent(hold: Hold): void {
+  /** This process has no more to do with a job. */
+  ended(hold: Hold): void {
     this.#slots.holdEnded()
     this.#holds.remove(hold)
   }
@@ -22,7 +22,7 @@ export class LetGo {
     await asked
     for (const hold of unsent) {
       this.#slots.freed(hold.claim, null)
-      this.sent(hold)
+      this.ended(hold)
     }
   }
 

@@ -29,9 +29,12 @@ interface Line {
   readonly waitingLow: Waiting[]
 }
 
-/** What lines do with jobs: send a job, which calls `left` when the request has ended, or give jobs back unsent. */
+/** The request of a job has ended, so that the next of its line may begin. */
+export type LeaveLine = (isSlow: boolean) => void
+
+/** What lines do with jobs: send a job, which leaves its line when the request has ended, or give jobs back unsent. */
 export interface Doors {
-  send(job: ReadyJob, paced: boolean, left: (isSlow: boolean) => void): void
+  send(job: ReadyJob, paced: boolean, leaveLine: LeaveLine): void
   giveBack(jobs: readonly ReadyJob[]): void
 }
 
