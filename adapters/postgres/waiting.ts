@@ -16,7 +16,7 @@ export function dueAt(at: Sql): Sql {
 function waiting({ t }: Database, { now }: Round, { group, dueFrom, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
   // What a group has is to be read in order, however deep its backlog is. PostgreSQL sorts all of it instead where it expects
   // one or two jobs, or nearly all jobs of the table. Of a range of one column it expects that little, so the range
-  // begins with a pair. Statistics of groups there are none (migration 14).
+  // begins with a pair. There are no statistics of groups (migration 14).
   const from = isLow ? sql`greatest(${dueFrom}, 0) + ${unseen(lowRank, 'bigint')}` : dueFrom
   const range = sql`(j.due_at, j.id) >= (${from}, '') and j.due_at <= ${unseen(isLow ? dueBy + lowRank : dueBy, 'bigint')}`
   return {

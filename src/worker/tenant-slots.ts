@@ -83,7 +83,7 @@ export class TenantSlots {
   isShortOfLow(group: string): boolean {
     const used = this.low.get(group) ?? 0
     const max = maxLow(this.#perEndpoint)
-    return used >= max && (used <= max + this.lowAhead(group) / 2 || this.roomOf(group) <= 0)
+    return used >= max && used <= max + this.lowAhead(group) / 2
   }
 
   /**

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test, vi } from 'vitest'
 
 import type { Row } from '../../adapters/sql/values.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
-import { postgres } from '../../adapters/postgres/index.ts'
+import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import type { Value } from '../../adapters/sql/sql.ts'
 import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { analyzed, filled, large, operations, plansOf, type PostgresStorage } from '../faults/plans.ts'
@@ -209,6 +209,38 @@ describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_
     }
   })
 })
+
+test.skipIf(url === null)(
+  'PostgreSQL keeps no statistics of groups, and forgets those of the version before',
+  async () => {
+    const pool = new Pool({ connectionString: url!, max: 2 }) // skipped where it is null
+    const schemas = schemasOf(pool)
+    try {
+      const { schema } = await schemas.open({ listen: false })
+      const known = async () => {
+        const { rows } = await pool.query<{ column: string }>(
+          `select attname as column from pg_stats where schemaname = '${schema}' and tablename = 'jobs'`,
+        )
+        return rows.map(({ column }) => column)
+      }
+      await pool.query(`insert into ${schema}.jobs select 'j' || i, 'g' || i % 7, i from generate_series(1, 1000) i`)
+      await pool.query(`analyze ${schema}.jobs`)
+      expect(await known()).toContain('id')
+      expect(await known()).not.toContain('group_id')
+
+      await pool.query(`alter table ${schema}.jobs alter column group_id set statistics -1`)
+      await pool.query(`analyze ${schema}.jobs`)
+      expect(await known()).toContain('group_id')
+      await pool.query(`delete from ${schema}.expansions where version >= 14`)
+      await migrate(pool, { schema })
+      await pool.query(`analyze ${schema}.jobs`)
+      expect(await known()).not.toContain('group_id')
+    } finally {
+      await schemas.drop()
+      await pool.end()
+    }
+  },
+)
 
 interface Prepared {
   readonly name: string
