@@ -6,8 +6,12 @@ const toleratedMs = 500
 
 /** The system's clock. The only place that reads it. */
 export function systemClock(): Clock & { elapsed(): number } {
-  return { system: true, now: () => Date.now(), elapsed: () => performance.now(), sleep, startTimer: startTimer }
+  return { system: true, now: () => Date.now(), elapsed: () => performance.now(), sleep, startTimer, ...turns }
 }
+
+// Taken when this is loaded, so that tests which replace timers later hold up no writes. Edge runtimes lack it.
+const { setImmediate } = globalThis as { setImmediate?: (run: () => void) => unknown }
+const turns = setImmediate === undefined ? {} : { afterTurn: (run: () => void) => void setImmediate(run) }
 
 /** The answer of `ready` while nothing is to be asked. */
 const known = Promise.resolve()
@@ -33,6 +37,7 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
     ...(clock.startTimer !== undefined && {
       startTimer: (ms: number, ring: () => void) => clock.startTimer!(ms, ring),
     }),
+    ...(clock.afterTurn !== undefined && { afterTurn: (run: () => void) => clock.afterTurn!(run) }),
   }
   if (!clock.system) {
     return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => known }

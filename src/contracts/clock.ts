@@ -11,6 +11,11 @@ export interface Clock {
   sleep(ms: number, signal?: AbortSignal): Promise<void>
   /** Calls `ring` after `ms`, unless what it answers is called before. Default: made of `sleep`, which costs more. */
   startTimer?(ms: number, ring: () => void): () => void
+  /**
+   * Calls `run` when the event loop has handled what is ready now, so that answers of several sockets go together.
+   * Default: after a turn of the microtask queue.
+   */
+  afterTurn?(run: () => void): void
   /** Resolves when the time is known to be the engine's; to be awaited before times are written. */
   ready?(): Promise<void>
   /** Whether the clock is the system's, to be corrected by the engine's time. A fake clock is not. */

@@ -111,9 +111,7 @@ class Batches<Entry, Answer> {
       this.#queue.add(waiting)
       if (lingers) return this.#lingering.set()
       this.#hurryAll()
-      // The pump runs a turn of the microtask queue later, so that calls made side by side go together.
-      if (!this.#isScheduled) queueMicrotask(() => this.#pump())
-      this.#isScheduled = true
+      this.#schedulePump()
     })
   }
 
@@ -135,7 +133,16 @@ class Batches<Entry, Answer> {
     lost.cancel()
   }
 
-  #pump(): void {
+  /** The pump runs a turn later, so that calls made side by side go together. */
+  #schedulePump(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    const { clock } = this.#options
+    if (clock.afterTurn === undefined) queueMicrotask(this.#pump)
+    else clock.afterTurn(this.#pump)
+  }
+
+  readonly #pump = (): void => {
     this.#isScheduled = false
     while (this.#urgent > 0 && (this.#inFlight === 0 || this.#isWorthAnother())) void this.#send(this.#takeBatch())
     if (this.#urgent > 0 && this.#inFlight < maxInFlight) this.#patience.set()

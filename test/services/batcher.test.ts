@@ -1,12 +1,16 @@
 import { describe, expect, test } from 'vitest'
 
+import { systemClock } from '../../src/clock.ts'
+import type { Clock } from '../../src/contracts/clock.ts'
 import { PosthornError } from '../../src/errors.ts'
 import { batcher } from '../../src/runtime/batcher.ts'
-import { fakeClock } from '../../src/testing/fake-clock.ts'
+import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A batcher whose flushes are answered by hand. */
-function byHand(options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string } = {}) {
-  const clock = fakeClock()
+function byHand<Time extends Clock = FakeClock>(
+  options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string; clock?: Time } = {},
+) {
+  const clock = options.clock ?? (fakeClock() as Clock as Time) // the default of `Time`
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
   const subject = batcher<number, string>({
     flush: (batch) =>
@@ -32,6 +36,28 @@ describe('a batcher', () => {
     expect(sizes()).toEqual([3])
     flushes[0]!.answer()
     expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 3'])
+  })
+
+  test('by the clock of the system gathers all that comes within a turn of the event loop', async () => {
+    const { flushes, subject, sizes } = byHand({ clock: systemClock() })
+    const answers = [subject.add(1)]
+    for (let microtasks = 0; microtasks < 10; microtasks++) await Promise.resolve()
+    answers.push(subject.add(2))
+    expect(sizes()).toEqual([])
+    await new Promise((resolve) => setImmediate(resolve))
+    expect(sizes()).toEqual([2])
+    flushes[0]!.answer()
+    expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2'])
+  })
+
+  test('sends at once what waits for the turn to end, when it is to be idle', async () => {
+    const { flushes, subject, sizes } = byHand({ clock: systemClock() })
+    const answer = subject.add(1)
+    const idle = subject.idle()
+    expect(sizes()).toEqual([1])
+    flushes[0]!.answer()
+    expect(await answer).toBe('answer 1')
+    await idle
   })
 
   test('has two flushes in flight at most; what comes meanwhile goes in the next, in order', async () => {
