@@ -24,8 +24,8 @@ interface Needs {
 
 /**
  * Takes attempts over from who publishes in this process. The jobs are stored as held by this worker, so nothing has to be
- * claimed or loaded. Only while most slots are free, and where nothing older waits for the endpoint: then no other tenant
- * and no other delivery comes later for it. A crash leaves a lease, as after a claim.
+ * claimed or loaded. Only while slots are free that nobody else waits for, and where nothing older waits for the endpoint:
+ * then no other tenant and no other delivery comes later for it. A crash leaves a lease, as after a claim.
  */
 export class LocalHandOff implements HandOff {
   readonly #needs: Needs
@@ -49,8 +49,8 @@ export class LocalHandOff implements HandOff {
 
   take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[]): Handed | null {
     const { ctx, slots, holds, deliveries } = this.#needs
-    if (!slots.areMostlyFree() || deliveries.isClosed) return null
     const workspaceId = configuration.workspace.id
+    if (!slots.arePlenty(workspaceId) || deliveries.isClosed) return null
     const now = ctx.clock.now()
     const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
     const taken = new Map<PlannedAttempt, Hold>()

@@ -91,8 +91,7 @@ export class Slots {
     this.#inUse.take(admitted)
     this.#spread.began(admitted.flatMap(({ id, group }) => (this.#slow.has(group) ? [] : id)))
     this.#holds += admitted.length
-    const isCut = surplus.length > 0 || this.#inUse.someWorkspaceIsAtShare()
-    this.backlog.claimed(request, claims, isCut, (group) => this.#inUse.roomOf(group) <= 0)
+    this.backlog.claimed(request, claims, surplus)
     if (isLimited) this.#wakeup.wake('more')
     // Others may have the slots that the surplus did not get.
     if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
@@ -100,22 +99,21 @@ export class Slots {
     return { admitted, surplus }
   }
 
+  /** Whether slots are free that nobody waits for but, maybe, this workspace. */
+  arePlenty(workspace: string): boolean {
+    return this.mayClaim() > 0 && this.#inUse.arePlenty(workspace)
+  }
+
   /**
-   * Whether a new job may use a slot at once, without a claim: most slots are free, the endpoint answers, and has room for
-   * what may wait for it too.
+   * Whether a new job may use a slot at once, without a claim: nobody else waits for the slot, the endpoint answers, and it
+   * has room for what may wait for it too.
    */
   mayHand(workspace: string, group: string): boolean {
     return (
-      this.areMostlyFree() &&
-      this.mayClaim() > 0 &&
+      this.arePlenty(workspace) &&
       this.#slow.isProven(group) &&
-      this.#inUse.roomOf(group) > this.backlog.of(group) &&
-      !this.#inUse.isAtShare(workspace)
+      this.#inUse.roomOf(group) > this.backlog.of(group, workspace)
     )
-  }
-
-  areMostlyFree(): boolean {
-    return 2 * this.#inUse.free > this.#concurrency
   }
 
   /** Gives a slot to a new job that no claim brought. */
@@ -137,9 +135,9 @@ export class Slots {
    */
   freed(claim: Claim, isSlow: boolean | null): void {
     const wasFull = this.mayClaim() === 0
-    const { group, priority } = claim
+    const { workspace, group, priority } = claim
     const wasAtCap =
-      (this.#inUse.isShort(group) && this.backlog.of(group) > 0) ||
+      (this.#inUse.isShort(group) && this.backlog.of(group, workspace) > 0) ||
       (priority === 'low' && this.#inUse.isShortOfLow(group))
     this.#spread.ended(claim.id)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)

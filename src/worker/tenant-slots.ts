@@ -2,6 +2,9 @@ import type { Claim, ClaimOptions } from '../contracts/queue.ts'
 import { maxLow } from '../core/job-rank.ts'
 import { maxFor } from '../core/fair-share.ts'
 
+/** Where most slots are in use, this many times those of a workspace must be free for another one without a claim. */
+const minFreeOfOwn = 4
+
 /** What a claim is asked for, as far as slots decide it. */
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
 
@@ -58,11 +61,6 @@ export class TenantSlots {
     return this.roomOf(group) <= 0 || low >= maxLow(this.#perEndpoint) + this.lowAhead(group)
   }
 
-  someWorkspaceIsAtShare(): boolean {
-    for (const workspace of this.byWorkspace.keys()) if (this.isAtShare(workspace)) return true
-    return false
-  }
-
   /** How many jobs of an endpoint may be held more. */
   roomOf(group: string): number {
     return this.#perEndpoint + (this.ahead.get(group) ?? 0) - (this.byGroup.get(group) ?? 0)
@@ -105,6 +103,12 @@ export class TenantSlots {
     return (this.byWorkspace.get(workspace) ?? 0) >= maxFor(this.free)
   }
 
+  /** Whether most slots are free, or the workspace uses few of those that are: then it takes none that others wait for. */
+  arePlenty(workspace: string): boolean {
+    if (2 * this.free > this.#concurrency) return !this.isAtShare(workspace)
+    return minFreeOfOwn * ((this.byWorkspace.get(workspace) ?? 0) + 1) <= this.free
+  }
+
   /** Endpoints that were at their cap after a claim, and are below it by now. */
   *groupsBelowCapSince({ busy, cap }: SlotRequest, claims: readonly Claim[]): Generator<string, void> {
     const low = countBy(
@@ -131,7 +135,8 @@ export class TenantSlots {
   }
 }
 
-function countBy(claims: readonly Claim[], key: 'group' | 'workspace'): Map<string, number> {
+/** How many claims there are of each endpoint or workspace. */
+export function countBy(claims: readonly Claim[], key: 'group' | 'workspace'): Map<string, number> {
   const counts = new Map<string, number>()
   for (const claim of claims) change(counts, claim[key], 1)
   return counts

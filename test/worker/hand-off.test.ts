@@ -128,6 +128,33 @@ test('what is published while replayed events wait is sent before them, without 
   await posthorn.stop({ timeoutMs: 0 })
 })
 
+test('an event of a workspace that uses few slots is sent without a claim, while another has its share of them in use', async () => {
+  const { posthorn, clock, http, calls, publish, answer, settle } = await instance({
+    deliver: { concurrency: 64, perEndpoint: 64 },
+  })
+  await posthorn.workspaces.create({ id: 'busy' })
+  await posthorn.endpoints.create('busy', { request: { url: 'https://busy.test/' }, events: ['*'] })
+  const busy = () => posthorn.events.create('busy', { event_type: 'e', data: {} })
+  await posthorn.start()
+  await busy()
+  await clock.advance(0)
+  await answer()
+  await settle()
+  await Promise.all(Array.from({ length: 80 }, busy))
+  await clock.advance(1000)
+  expect(http.inFlight).toHaveLength(48)
+  calls.length = 0
+  await publish('e')
+  await publish('f')
+  await clock.advance(0)
+  expect(http.sent.slice(-2).map(({ url }) => url)).toEqual(['https://e.test/', 'https://f.test/'])
+  await busy()
+  await clock.advance(0)
+  expect(http.inFlight).toHaveLength(50)
+  expect(calls).not.toContain('attempts.load')
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('what comes behind jobs that wait is claimed after them', async () => {
   const { posthorn, clock, http, calls, publish, answer, settle } = await instance({
     deliver: { concurrency: 64, perEndpoint: 2 },
