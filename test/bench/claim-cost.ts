@@ -95,7 +95,8 @@ async function fill(queue: Queue, { workspaces, groups, due }: Backlog): Promise
 }
 
 async function timeClaim(queue: Queue): Promise<number> {
-  const nothing = { workspaces: new Map<string, number>(), groups: new Map<string, number>() }
+  const none = new Map<string, number>()
+  const nothing = { workspaces: none, groups: none, low: none }
   const startedAt = sharedNow()
   const taken = await queue.claim({
     limit,

@@ -1,4 +1,5 @@
 import { fork } from 'node:child_process'
+import { once } from 'node:events'
 import { cpus, totalmem } from 'node:os'
 
 import { serverCpuSeconds } from './server-cpu.ts'
@@ -49,6 +50,9 @@ export async function isRun(contenders: Readonly<Record<string, Contender>>): Pr
   await work()
   const seconds = (performance.now() - startedAt) / 1000
   const { user, system } = process.cpuUsage(cpu)
+  // Before the check, which asks the servers for more than the work did.
+  process.send!('worked')
+  await once(process, 'message')
   await check?.()
   const run: Omit<Run, 'serverSeconds'> = {
     seconds,
@@ -70,11 +74,14 @@ export async function runApart(name: string, setting: Setting): Promise<Run> {
   })
   return await new Promise<Run>((resolve, reject) => {
     let serversBefore = 0
+    let serverSeconds = 0
     let run: Run | undefined
     child.on('message', (message) => {
       if (message === 'started') serversBefore = serverCpuSeconds()
-      // What `isRun` sends then.
-      else run = { ...(message as Omit<Run, 'serverSeconds'>), serverSeconds: serverCpuSeconds() - serversBefore }
+      else if (message === 'worked') {
+        serverSeconds = serverCpuSeconds() - serversBefore
+        child.send('counted')
+      } else run = { ...(message as Omit<Run, 'serverSeconds'>), serverSeconds } // what `isRun` sends then
     })
     child.once('exit', (code) => {
       if (run !== undefined) resolve(run)
