@@ -174,11 +174,14 @@ function ofOperators(given) {
     await page.keyboard.press('Enter')
     await page.getByRole('heading', { name: 'Billing' }).waitFor()
     await walkTo('Send test event')
-    await page.keyboard.press('Enter')
-    await page.getByRole('dialog').waitFor()
-    await page.keyboard.press('Escape')
-    await page.getByRole('dialog').waitFor({ state: 'detached' })
-    assert.equal(await focused(), 'Send test event')
+    // Again and again: a key that comes at once after Escape opens the dialog too.
+    for (let n = 0; n < 20; n++) {
+      await page.keyboard.press('Enter')
+      await page.getByRole('dialog').waitFor({ timeout: 5000 })
+      await page.keyboard.press('Escape')
+      await page.getByRole('dialog').waitFor({ state: 'detached' })
+      assert.equal(await focused(), 'Send test event')
+    }
     await page.keyboard.press('Enter')
     await page.getByRole('dialog').waitFor()
     await page.keyboard.press('Enter') // in the field: sends

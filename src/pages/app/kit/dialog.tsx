@@ -15,12 +15,24 @@ export function Dialog({
   readonly children: ComponentChildren
 }) {
   const element = useRef<HTMLDialogElement>(null)
+  const isClosed = useRef(false)
   useEffect(() => {
     const { current } = element
     if (current !== null && !current.open) current.showModal()
   }, [])
+  const closed = () => {
+    if (!isClosed.current) onClose()
+    isClosed.current = true
+  }
+  const cancel = (event: Event) => {
+    const { current } = element
+    if (current === null || event.target !== current) return
+    event.preventDefault()
+    current.close() // gives the focus back
+    closed() // the browser tells it later, and a key that is pressed until then would open nothing
+  }
   return (
-    <dialog ref={element} aria-label={title} onClose={onClose}>
+    <dialog ref={element} aria-label={title} onCancel={cancel} onClose={closed}>
       <h2>{title}</h2>
       {children}
     </dialog>
