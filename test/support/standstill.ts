@@ -20,14 +20,13 @@ export function standstill(url: string, asker: string): Standstill {
       const answer = asking.then((ask) => ask(question))
       const told = await answer.then((value) => ({ value }), ({ message, code }) => ({ failure: { message, code } }))
       there.postMessage({ number, ...told })
-      Atomics.store(answered, 0, 1)
+      Atomics.add(answered, 0, 1)
       Atomics.notify(answered, 0)
     })`
   const worker = new Worker(text, { eval: true, workerData: { answered, there, url }, transferList: [there] })
   let number = 0
   return {
     ask(question) {
-      Atomics.store(answered, 0, 0)
       // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a port has no origin
       here.postMessage({ number: ++number, question })
       const { value, failure } = answerOf(here, number, answered)
@@ -41,13 +40,14 @@ export function standstill(url: string, asker: string): Standstill {
 const lookAgainMs = 50
 const maxLooks = 600
 
-/** Waits for the notification, and looks by itself now and then: one that is missed is only a delay. */
+/** Waits until an answer more is told of. What is told late of the answer before is a look more, and no answer is missed. */
 function answerOf(port: MessagePort, number: number, answered: Int32Array): Answer {
   for (let looks = 0; looks < maxLooks; looks++) {
+    const told = Atomics.load(answered, 0)
     const answer = receiveMessageOnPort(port)?.message as Answer | undefined
     if (answer?.number === number) return answer
     if (answer !== undefined) continue // of a question that was given up
-    Atomics.wait(answered, 0, 0, lookAgainMs)
+    Atomics.wait(answered, 0, told, lookAgainMs)
   }
   throw new Error('the other thread does not answer')
 }
