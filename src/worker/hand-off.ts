@@ -50,7 +50,7 @@ export class LocalHandOff implements HandOff {
   take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[]): Handed | null {
     const { ctx, slots, holds, deliveries } = this.#needs
     const workspaceId = configuration.workspace.id
-    if (!slots.arePlenty(workspaceId) || deliveries.isClosed) return null
+    if (!slots.mayTakeAtOnce(workspaceId) || deliveries.isClosed) return null
     const now = ctx.clock.now()
     const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
     const taken = new Map<PlannedAttempt, Hold>()

@@ -99,9 +99,9 @@ export class Slots {
     return { admitted, surplus }
   }
 
-  /** Whether slots are free that nobody waits for but, maybe, this workspace. */
-  arePlenty(workspace: string): boolean {
-    return this.mayClaim() > 0 && this.#inUse.arePlenty(workspace)
+  /** Whether a workspace may have a slot without a claim. */
+  mayTakeAtOnce(workspace: string): boolean {
+    return this.mayClaim() > 0 && this.#inUse.mayTakeAtOnce(workspace)
   }
 
   /**
@@ -110,7 +110,7 @@ export class Slots {
    */
   mayHand(workspace: string, group: string): boolean {
     return (
-      this.arePlenty(workspace) &&
+      this.mayTakeAtOnce(workspace) &&
       this.#slow.isProven(group) &&
       this.#inUse.roomOf(group) > this.backlog.of(group, workspace)
     )

@@ -1,9 +1,6 @@
 import type { Claim, ClaimOptions } from '../contracts/queue.ts'
 import { maxLow } from '../core/job-rank.ts'
-import { maxFor } from '../core/fair-share.ts'
-
-/** Where most slots are in use, this many times those of a workspace must be free for another one without a claim. */
-const minFreeOfOwn = 4
+import { maxFor, mayTakeAtOnce } from '../core/fair-share.ts'
 
 /** What a claim is asked for, as far as slots decide it. */
 export type SlotRequest = Pick<ClaimOptions, 'limit' | 'free' | 'cap' | 'busy' | 'leaveOut'>
@@ -103,10 +100,9 @@ export class TenantSlots {
     return (this.byWorkspace.get(workspace) ?? 0) >= maxFor(this.free)
   }
 
-  /** Whether most slots are free, or the workspace uses few of those that are: then it takes none that others wait for. */
-  arePlenty(workspace: string): boolean {
-    if (2 * this.free > this.#concurrency) return !this.isAtShare(workspace)
-    return minFreeOfOwn * ((this.byWorkspace.get(workspace) ?? 0) + 1) <= this.free
+  /** Whether a workspace may have one of these slots without a claim. */
+  mayTakeAtOnce(workspace: string): boolean {
+    return mayTakeAtOnce(this.byWorkspace.get(workspace) ?? 0, this.free, this.#concurrency)
   }
 
   /** Endpoints that were at their cap after a claim, and are below it by now. */

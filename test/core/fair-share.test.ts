@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
-import { maxFor, mayTake } from '../../src/core/fair-share.ts'
+import { maxFor, mayTake, mayTakeAtOnce } from '../../src/core/fair-share.ts'
 
 describe('the most that one tenant may hold', () => {
   test.each([
@@ -14,6 +14,21 @@ describe('the most that one tenant may hold', () => {
     { free: -1, max: 0 },
   ])('while $free are free is $max', ({ free, max }) => {
     expect(maxFor(free)).toBe(max)
+  })
+})
+
+describe('a tenant that takes a unit at once, of 64', () => {
+  test.each([
+    { held: 0, free: 64, may: true },
+    { held: 31, free: 33, may: true },
+    { held: 31, free: 32, may: false },
+    { held: 7, free: 32, may: true },
+    { held: 8, free: 32, may: false },
+    { held: 0, free: 4, may: true },
+    { held: 0, free: 3, may: false },
+    { held: 0, free: 0, may: false },
+  ])('holds $held while $free are free: $may', ({ held, free, may }) => {
+    expect(mayTakeAtOnce(held, free, 64)).toBe(may)
   })
 })
 

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 import { systemClock } from '../../src/clock.ts'
 import type { Clock } from '../../src/contracts/clock.ts'
@@ -48,6 +48,16 @@ describe('a batcher', () => {
     expect(sizes()).toEqual([2])
     flushes[0]!.answer()
     expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2'])
+  })
+
+  test('is not held up by a test that replaces timers', async () => {
+    const { flushes, subject } = byHand({ clock: systemClock() })
+    vi.useFakeTimers()
+    const answer = subject.add(1)
+    vi.useRealTimers()
+    await turn()
+    flushes[0]!.answer()
+    expect(await answer).toBe('answer 1')
   })
 
   test('sends at once what waits for the turn to end, when it is to be idle', async () => {

@@ -40,7 +40,7 @@ export function standstill(url: string, asker: string): Standstill {
 const lookAgainMs = 50
 const maxLooks = 600
 
-/** Waits until an answer more is told of. What is told late of the answer before is a look more, and no answer is missed. */
+/** Waits until the count of answers grows. Where it grows late, for the answer before, that costs one more look. */
 function answerOf(port: MessagePort, number: number, answered: Int32Array): Answer {
   for (let looks = 0; looks < maxLooks; looks++) {
     const told = Atomics.load(answered, 0)

@@ -65,8 +65,13 @@ describe('what may wait after a claim', () => {
       { w: Infinity, v: Infinity },
     ],
     ['something of those that have their share', request(10, 10, { w: 30 }), [], { w: Infinity, v: 0 }],
-    ['something of those that reached their share', request(10, 10, { w: 19 }), claims('w', 2), { w: 0, v: 0 }],
-    ['of those that reached it', request(10, 10, { w: 20 }), claims('w', 3), { w: Infinity, v: 0 }],
+    [
+      'nothing of those that have room in their share still',
+      request(10, 10, { w: 19 }),
+      claims('w', 2),
+      { w: 0, v: 0 },
+    ],
+    ['something of those that reached their share', request(10, 10, { w: 20 }), claims('w', 3), { w: Infinity, v: 0 }],
     [
       'something of an endpoint that has all its slots',
       request(10, 10, { w: 2 }, { cap: 4 }),

@@ -26,7 +26,7 @@ export function Dialog({
   }
   const cancel = (event: Event) => {
     const { current } = element
-    if (current === null || event.target !== current) return
+    if (current === null || event.target !== current) return // a field for files tells of `cancel` too
     event.preventDefault()
     current.close() // gives the focus back
     closed() // the browser tells it later, and a key that is pressed until then would open nothing
