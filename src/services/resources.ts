@@ -9,6 +9,7 @@ import { idPattern } from '../schema/shared.ts'
 import { listPage } from './listing.ts'
 import type { ResourceUseCases } from './use-cases.ts'
 import { refusalOf } from './violation-error.ts'
+import { singleFlight } from '../runtime/single-flight.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { boundsOf, unknownWorkspace, writeInto } from './resolve-workspace.ts'
 
@@ -50,6 +51,8 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
 ): ResourceUseCases<Row, Input, Query> {
   const { secrets } = ctx
   const { noun, collection, parameters, describe, insert, replaced } = kind
+  // Of many creates at once each would read the same workspace, and take a connection from other tenants for that.
+  const workspaces = singleFlight((workspaceId) => ctx.storage.workspaces.get(workspaceId))
   return {
     async list(workspaceId, query) {
       return await listPage<Row>(parameters, query ?? {}, async (asked) =>
@@ -63,7 +66,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       const row = assemble(ctx, kind, id ?? ctx.newId(), fields, null)
       const sealed = await secrets.sealed(workspaceId, noun, row)
       // Among the limits of a workspace only the limit on endpoints is about rows.
-      const around = noun === 'endpoints' ? await ctx.storage.workspaces.get(workspaceId) : null
+      const around = noun === 'endpoints' ? await workspaces.ask(workspaceId) : null
       const bounds = boundsOf(ctx, around?.row)
       const outcome = await writeInto<Inserted>(ctx, workspaceId, () =>
         (insert ?? collection.insert)(workspaceId, sealed, bounds),

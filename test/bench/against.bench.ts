@@ -23,7 +23,7 @@ import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
 // `deliver` of other builds beside that of this build, in rounds that take turns: `-- against postgres --dist=<dist of another
-// checkout>`. What counts is the processor time of an event, ours and the engine's.
+// checkout>`; without names of engines, on all. What counts is the processor time of an event, ours and the engine's.
 
 const given = Number(process.argv.find((word) => /^--rounds=\d+$/.test(word))?.slice('--rounds='.length))
 const rounds = given > 0 ? given : quick ? 1 : 9
@@ -125,7 +125,8 @@ async function main(): Promise<void> {
   const dists = [...others, own]
   const receiver = await startReceiver()
   const servers = await startServers()
-  for (const engine of engines.filter((each) => words.includes(each))) {
+  const named = engines.filter((each) => words.includes(each))
+  for (const engine of named.length > 0 ? named : engines) {
     const summaries = await compare(dists, {
       rounds,
       items: events,
