@@ -135,18 +135,11 @@ onEveryEngine((fresh) => {
     }
     const posthorn = createTestPosthorn({ logger: silent, storage: { ...storage, workspaces } })
     await posthorn.workspaces.create({ id: 'acme', limits: { endpoints: 30 } })
-    const createMany = (input: object) =>
-      Promise.allSettled(Array.from({ length: 40 }, () => posthorn.endpoints.create('acme', { request, ...input })))
-    const first = await posthorn.endpoints.create('acme', { request })
     lookups = 0
-    const answers = await createMany({})
-    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(29)
+    const answers = await Promise.allSettled(
+      Array.from({ length: 40 }, () => posthorn.endpoints.create('acme', { request })),
+    )
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(30)
     expect(lookups).toBeLessThanOrEqual(4)
-    // A look-up that began before a limit was raised is not the answer to a create that comes after.
-    const refused = createMany({ id: first.id })
-    await posthorn.workspaces.patch('acme', { limits: { endpoints: 31 } })
-    await posthorn.endpoints.create('acme', { request })
-    await refused
-    expect((await posthorn.endpoints.list('acme', { page_size: 100 })).data).toHaveLength(31)
   })
 })
