@@ -1,4 +1,4 @@
-import type { Adding, AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
+import type { AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { type IdBounds, idBounds, idOfDue, slackMs } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { number } from '../sql/values.ts'
@@ -6,9 +6,10 @@ import { attemptOf, plannedOf } from './attempt-rows.ts'
 import { hasAstray, idsWithin } from './astray.ts'
 import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
-import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
+import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
 import { eventOf } from '../sql/rows.ts'
+import { overdue } from './overdue.ts'
 import { settle } from './settle.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Tables } from './tables.ts'
@@ -44,7 +45,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       const rows = await run(sql`
         select w.id as workspace_id, w.revision, ${attemptColumns}, e.event_type, e.data, e.trace, e.ingested_at, e.unique_id,
           e.created_at as event_created_at, e.updated_at as event_updated_at
-        from ${t.open_attempts} o
+        from ${t.open_anywhere} o
         join ${t.workspaces} w on w.key = o.workspace
         join ${t.attempts} a on a.id = o.id
         join ${t.events} e on e.id = a.event_id
@@ -86,9 +87,10 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
     async add(workspaceId, attempts, { enqueue, first = false }) {
       if (attempts.length === 0) return []
       const made = new Set<unknown>()
+      const jobs = await jobsOfAttempts(db, enqueue)
       const addLeft = async (): Promise<void> => {
         const left = attempts.filter(({ id }) => !made.has(id))
-        for (const row of await run(adding(db, workspaceId, left, { enqueue, first }))) made.add(row['id'])
+        for (const row of await run(adding(db, workspaceId, left, jobs, first))) made.add(row['id'])
       }
       await addLeft()
       if (enqueue && made.size > 0) await notify('jobs')
@@ -131,10 +133,11 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             upwards,
           ) => sql`${byTime.due === null ? t.attempts : dueOf(db, workspace, query, byTime.due, upwards)} a
             ${finished || byTime.due === null ? sql`${raw(finished ? '' : 'left')} join ${t.outcomes} o on o.attempt_id = a.id` : outcomeOf(t)}
-            ${status === 'OPEN' ? sql`join ${t.open_attempts} open on open.id = a.id` : nothing}`,
+            ${status === 'OPEN' ? sql`join ${t.open_anywhere} open on open.id = a.id` : nothing}`,
           where: all([
             sql`a.workspace = ${workspace}`,
             ...(finished ? [sql`o.workspace = ${workspace} and o.status = ${status}::text`] : []),
+            ...(status === 'OPEN' ? [sql`open.workspace = ${workspace}`] : []),
             ...equals(raw('a.event_id'), query.event_id),
             ...(unique_id === undefined
               ? []
@@ -172,14 +175,8 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       return rows.map(attemptOf)
     },
 
-    async overdue({ before, after, limit }) {
-      const [at, id] = after ?? [Number.MIN_SAFE_INTEGER, '']
-      const rows = await run(sql`
-        select o.id, w.id as workspace_id, o.endpoint_id, o.scheduled_at
-        from ${t.open_attempts} o join ${t.workspaces} w on w.key = o.workspace
-        where o.scheduled_at < ${before}::bigint and (o.scheduled_at, o.id) > (${at}::bigint, ${id}::text)
-        order by o.scheduled_at, o.id limit ${limit}::int`)
-      return rows.map((row) => ({
+    async overdue(options) {
+      return (await run(overdue(db, options))).map((row) => ({
         id: row['id'] as string,
         workspace: row['workspace_id'] as string,
         group: row['endpoint_id'] as string,
@@ -297,7 +294,8 @@ function adding(
   db: Database,
   workspaceId: string,
   attempts: readonly PlannedAttempt[],
-  { enqueue, first }: Required<Adding>,
+  jobs: JobsOfAttempts,
+  first: boolean,
 ): Sql {
   const { t } = db
   const isFirst = sql`not exists (
@@ -319,7 +317,7 @@ function adding(
     ),
     -- A purge that did not see that lock fails on this row.
     revisits as (insert into ${t.revisited} (event_id) select id from kept order by id on conflict do nothing),
-    ${openAttempts(db, first ? sql`select * from (${found}) f where first` : found, enqueue, { byHand: true, low: lowOf(attempts) })}
+    ${openAttempts(db, first ? sql`select * from (${found}) f where first` : found, jobs, { byHand: true, low: lowOf(attempts) })}
     select id from made`
 }
 

@@ -12,7 +12,7 @@ const growing = {
   attempts: 'id, workspace, event_id, endpoint_id, created_at, first, astray',
   open_attempts: 'id, workspace, endpoint_id, scheduled_at, apart',
   outcomes: 'attempt_id, workspace, endpoint_id, status, stands',
-  jobs: 'id',
+  jobs: 'id, workspace, apart',
   groups: 'id',
   lines: 'workspace',
 } as const

@@ -5,6 +5,7 @@ import { type Sql, textOf, type Value } from '../sql/sql.ts'
 import { type Tables, tables } from './tables.ts'
 import { defaultTimeoutMs, letExit } from './timers.ts'
 import { autovacuum } from './autovacuum.ts'
+import { OneRow } from './one-row.ts'
 
 /** One schema of a PostgreSQL, and how to ask it. */
 export interface Database {
@@ -18,12 +19,18 @@ export interface Database {
    * wake at the commit. A rollback to a savepoint takes it back with the jobs. Null elsewhere.
    */
   readonly woken: Sql | null
+  /** Shared with the databases that run in transactions of the host. */
+  readonly oneRow: OneRow
   /** Runs a statement whose text is always the same, so that it is worth preparing. */
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Runs a statement whose text differs from call to call. */
   ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Called with how many rows went through the hot path, so that upkeep comes in time. */
   passed(rows: number): void
+}
+
+interface DatabaseOptions extends Pick<Database, 'schema' | 'bound'>, Partial<Pick<Database, 'woken' | 'oneRow'>> {
+  readonly prepare: boolean
 }
 
 /** How long a statement may take, milliseconds. */
@@ -46,7 +53,7 @@ const pausesMs = [5, 20, 60]
 
 export function database(
   client: PostgresClient,
-  { schema, prepare, bound, woken = null }: { schema: string; prepare: boolean; bound: boolean; woken?: Sql | null },
+  { schema, prepare, bound, woken = null, oneRow = new OneRow() }: DatabaseOptions,
 ): Database {
   // Statements are written for READ COMMITTED. When a statement fails because another isolation is the default, each
   // later statement states the isolation, which costs two round trips more.
@@ -91,6 +98,7 @@ export function database(
     t,
     bound,
     woken,
+    oneRow,
     run: (statement, patience) => once(statement, prepare && !bound, { answerMs: smallAnswerMs, ...patience }),
     ask,
     // What is not prepared is planned anew each time.

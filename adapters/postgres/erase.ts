@@ -18,16 +18,19 @@ function erasing({ t }: Database, workspaceId: string, ids: readonly string[]): 
       where w.id = ${workspaceId}::text and e.id = any(${ids}::text[])
     ),
     tries as materialized (select a.id from ${t.attempts} a where a.event_id = any(array(select id from named))),
-    held as materialized (
+    apart as materialized (
       select o.id from ${t.open_attempts} o where o.id = any(array(select id from tries)) order by o.id for update
+    ),
+    jobs as materialized (
+      select j.id from ${t.jobs} j where j.id = any(array(select id from tries)) order by j.id for update
     ),
     doomed as materialized (
       select e.id from ${t.events} e
-      where e.id = any(array(select id from named)) and (select count(*) from held) >= 0
+      where e.id = any(array(select id from named)) and (select count(*) from apart) + (select count(*) from jobs) >= 0
       order by e.id for update
     ),
-    canceled as (delete from ${t.open_attempts} where id = any(array(select id from held))),
-    unqueued as (delete from ${t.jobs} where id = any(array(select id from held))),
+    canceled as (delete from ${t.open_attempts} where id = any(array(select id from apart))),
+    unqueued as (delete from ${t.jobs} where id = any(array(select id from jobs))),
     unsaid as (delete from ${t.outcomes} where attempt_id = any(array(select id from tries))),
     untried as (delete from ${t.attempts} where id = any(array(select id from tries))),
     forgotten as (delete from ${t.revisited} where event_id = any(array(select id from doomed))),

@@ -1,7 +1,7 @@
 export { postgres, type PostgresOptions } from './storage.ts'
 export { migrate, type MigrateOptions, migrationSql } from './migrate.ts'
 export { openPostgres, type OpenedPostgres, type OpenPostgresOptions } from './open.ts'
-export { schemaVersion } from './verify.ts'
+export { latestSchemaVersion, schemaVersion } from './verify.ts'
 export type {
   PgClient,
   Pglite,

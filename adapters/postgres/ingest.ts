@@ -9,7 +9,7 @@ import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRefusal } from './errors.ts'
 import { type Columns, rowsOf } from '../sql/columns.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
-import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
+import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
 import type { Notify } from './notify.ts'
 import { granted, leaseColumns } from './queue.ts'
@@ -22,6 +22,7 @@ export async function ingest(
   { enqueue }: Enqueueing,
 ): Promise<readonly IngestAnswer[]> {
   const answers = new Map<IngestEntry, IngestAnswer>()
+  const jobs = await jobsOfAttempts(db, enqueue)
   let waiting: readonly IngestEntry[] = entries.filter((entry) => {
     if (isStorableJson(entry)) return true
     answers.set(entry, { kind: 'rejected', cause: new Error('a text holds U+0000 or an unpaired surrogate') })
@@ -32,7 +33,7 @@ export async function ingest(
   for (let rounds = 0; waiting.length > 0; rounds++) {
     if (rounds > entries.length + 3) throw new PosthornError('unavailable', 'The events could not be stored')
     const { first, repeats } = split(waiting)
-    for (const [entry, answer] of await round(db, first, enqueue)) answers.set(entry, answer)
+    for (const [entry, answer] of await round(db, first, jobs)) answers.set(entry, answer)
     for (const [entry, before] of repeats) {
       const answer = repeated(entry, before, answers.get(before))
       if (answer !== null) answers.set(entry, answer)
@@ -95,10 +96,10 @@ function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer 
 async function round(
   db: Database,
   entries: readonly IngestEntry[],
-  enqueue: boolean,
+  jobs: JobsOfAttempts,
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   try {
-    const { outcome, leased } = await store(db, entries, enqueue)
+    const { outcome, leased } = await store(db, entries, jobs)
     const answers = entries.flatMap((entry): (readonly [IngestEntry, IngestAnswer])[] => {
       const kind = outcome.get(entry.event.id)
       if (kind === undefined) return []
@@ -113,7 +114,7 @@ async function round(
     if (entries.length === 1) return [[entries[0]!, isHeld ? { kind: 'held' } : { kind: 'rejected', cause }]]
     // The engine refuses the batch for one of the entries: halve the batch until that entry stands alone.
     const half = entries.length >> 1
-    return [...(await round(db, entries.slice(0, half), enqueue)), ...(await round(db, entries.slice(half), enqueue))]
+    return [...(await round(db, entries.slice(0, half), jobs)), ...(await round(db, entries.slice(half), jobs))]
   }
 }
 
@@ -143,13 +144,13 @@ type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
 async function store(
   db: Database,
   entries: readonly IngestEntry[],
-  enqueue: boolean,
+  jobs: JobsOfAttempts,
 ): Promise<{ readonly outcome: Outcome; readonly leased: ReadonlySet<unknown> }> {
   const { run, t } = db
   const isContested = entries.some((entry) => contestedKeys(entry).length > 0)
   const planned = entries.flatMap(({ attempts }) => attempts)
-  const isLeased = enqueue && planned.some(({ lease }) => lease !== undefined)
-  const woken = enqueue ? (db.woken ?? nothing) : nothing
+  const isLeased = jobs !== null && planned.some(({ lease }) => lease !== undefined)
+  const woken = jobs === null ? nothing : (db.woken ?? nothing)
   const rows = await run(sql`
     with planned as materialized (
       ${newAttempts(planned, isLeased ? leaseColumns : {})}
@@ -178,7 +179,7 @@ async function store(
       where unique_id is null or id in (select event_id from claimed) order by id
       on conflict do nothing returning id, workspace
     ),
-    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, enqueue, {
+    ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, jobs, {
       low: lowOf(planned),
       leases: isLeased ? raw('lease') : null,
     })}

@@ -9,7 +9,7 @@ import { migrationText, newer, wrongEncoding } from './migration-text.ts'
 import { migrations } from './migrations.ts'
 import { raw } from '../sql/sql.ts'
 import { checkSchema } from './tables.ts'
-import { encodingText, schemaVersion, versionsOf } from './verify.ts'
+import { encodingText, latestSchemaVersion, versionsOf } from './verify.ts'
 
 export interface MigrateOptions {
   /** Lower-case letters, digits and underscores. Default `posthorn`. */
@@ -37,6 +37,9 @@ const workMs = 3_600_000
  * wait for it. Indexes of existing tables are built before their step, each separately, while others write. The next
  * call builds an index anew whose building broke off.
  *
+ * The last step is left for a later call while a process of the version before was seen in the last five minutes, and for
+ * five minutes in any case, unless the schema is made just now. Everything works without it, a little slower.
+ *
  * What rights the role needs, to migrate and to run, is in docs/postgres-roles.md.
  *
  * It may run beside processes of the version before. A step locks the tables that it changes for milliseconds, once no
@@ -58,7 +61,7 @@ export async function migrate(
   const seen = new Map<string, number>()
   for (;;) {
     const { latest } = await versionsOf(db)
-    if (latest >= schemaVersion) return
+    if (latest >= latestSchemaVersion) return
     // Nobody uses a schema that does not exist yet.
     const steps = migrations.filter(({ version }) => version > latest).slice(0, latest === 0 ? undefined : 1)
     try {
@@ -67,6 +70,7 @@ export async function migrate(
         await buildIndexes(db, steps[0]!)
       }
       await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs })
+      if (steps.some(({ waitsUntil }) => waitsUntil !== undefined)) return // done, or left for a later call
     } catch (error) {
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''
       if (cause === wrongEncoding) throw new PosthornError('unavailable', await encodingText(db), { cause: error })

@@ -1,5 +1,5 @@
 import { fillText, indexText, type Migration } from './migrations/migration.ts'
-import { schemaVersion } from './verify.ts'
+import { latestSchemaVersion } from './verify.ts'
 
 /** Raised by the statement when the schema is of a later version; `P0001` to `PZZZZ` are free for use. */
 export const newer = 'PH001'
@@ -23,8 +23,9 @@ export function migrationText({
   const quoted = `"${schema}"`
   const patience = `interval '${Math.max(1, Math.floor(lockTimeoutMs))} milliseconds'`
   const texts = steps.map(
-    ({ version, expands = false, fill, indexes = [], sql: statements }) => `
+    ({ version, expands = false, waitsUntil, fill, indexes = [], sql: statements }) => `
 if current_version < ${version} then
+${waitsUntil === undefined ? '' : `if ${waitsUntil.replaceAll('$schema', quoted)} then`}
 give_up_at := clock_timestamp() + ${patience};
 loop
 begin
@@ -39,6 +40,7 @@ if clock_timestamp() >= give_up_at then raise; end if;
 perform pg_sleep(0.5);
 end;
 end loop;
+${waitsUntil === undefined ? '' : 'end if;'}
 end if;`,
   )
   return `do $posthorn$
@@ -58,7 +60,7 @@ if to_regclass('${quoted}.migrations') is null then
 create table ${quoted}.migrations (version integer primary key, applied_at timestamptz not null default now());
 end if;
 select coalesce(max(version), 0) into current_version from ${quoted}.migrations;
-if current_version > ${schemaVersion} then
+if current_version > ${latestSchemaVersion} then
 raise exception 'the schema has version %', current_version using errcode = '${newer}';
 end if;
 if to_regclass('${quoted}.expansions') is not null then

@@ -12,6 +12,9 @@ import { keyedRequests } from './migrations/11-keyed-requests.ts'
 import { lastOutcomes } from './migrations/12-last-outcomes.ts'
 import { lastOutcomeIndexes } from './migrations/13-last-outcome-indexes.ts'
 import { jobsOfAGroup } from './migrations/14-jobs-of-a-group.ts'
+import { openJobs } from './migrations/15-open-jobs.ts'
+import { openJobIndexes } from './migrations/16-open-job-indexes.ts'
+import { oneRow } from './migrations/17-one-row.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. A released migration is never edited: a change comes as another migration. */
@@ -30,4 +33,7 @@ export const migrations: readonly Migration[] = [
   lastOutcomes,
   lastOutcomeIndexes,
   jobsOfAGroup,
+  openJobs,
+  openJobIndexes,
+  oneRow,
 ]

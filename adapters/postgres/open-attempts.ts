@@ -25,18 +25,43 @@ const attemptColumns: Columns<NewAttempt> = {
 }
 
 /**
- * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempts`), `enqueue` with their
- * jobs; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
+ * Parts of a `with` that open the attempts of a query (workspace and the columns of `newAttempts`), with their jobs unless
+ * `jobs` is null; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
  * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose
  * jobs are of low priority. `leases`: a query that tells which jobs are held from the start (id and `leaseColumns`).
  */
 export function openAttempts(
   db: Database,
   attempts: Sql,
-  enqueue: boolean,
+  jobs: JobsOfAttempts,
   { byHand = false, follow = false, low = [], leases = null }: OpenOptions = {},
 ): Sql {
   const { t } = db
+  const columns = raw(
+    `id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at, astray${byHand ? ', first' : ''}`,
+  )
+  const apart = raw(byHand ? 'true' : follow ? 'false' : 'null::boolean')
+  const opened = sql`,
+    opened as (
+      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at, apart)
+      select id, workspace, endpoint_id, scheduled_at, ${apart} from made
+      on conflict do nothing
+    )`
+  return sql`
+    made as (
+      insert into ${t.attempts} (${columns})
+      select ${columns}
+      from (${attempts}) a order by id
+      on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
+    )${jobs === 'same row' ? nothing : opened}${jobs === null ? nothing : queued(db, jobs, { apart, low, leases })}`
+}
+
+/** The jobs of the attempts that were made. */
+function queued(
+  db: Database,
+  jobs: 'beside' | 'same row',
+  { apart, low, leases }: Required<Pick<OpenOptions, 'low' | 'leases'>> & { apart: Sql },
+): Sql {
   const rank =
     low.length === 0
       ? raw('m.scheduled_at')
@@ -46,28 +71,31 @@ export function openAttempts(
       ? raw('0 as held_until, null::text as token')
       : raw('coalesce(l.lease_until, 0) as held_until, l.lease_token as token')
   const made = leases === null ? raw('from made m') : sql`from made m left join ${leases} l on l.id = m.id`
-  const queued = sql`, ${added(
+  const open = jobs === 'same row' ? sql`, m.workspace, ${apart} as apart` : nothing
+  return sql`, ${added(
     db,
-    sql`select m.id, m.endpoint_id as group_id, ${rank} as due_at, ${lease} ${made}`,
+    sql`select m.id, m.endpoint_id as group_id, ${rank} as due_at, ${lease}${open} ${made}`,
     sql`
-      select m.endpoint_id, (select id from ${t.workspaces} w where w.key = m.workspace), min(m.scheduled_at)
+      select m.endpoint_id, (select id from ${db.t.workspaces} w where w.key = m.workspace), min(m.scheduled_at)
       ${made} ${leases === null ? nothing : raw('where l.lease_token is null')} group by m.endpoint_id, m.workspace`,
+    { areOpen: jobs === 'same row' },
   )}`
-  const columns = raw(
-    `id, workspace, event_id, endpoint_id, attempt_number, trigger_mode, scheduled_at, created_at, astray${byHand ? ', first' : ''}`,
-  )
-  return sql`
-    made as (
-      insert into ${t.attempts} (${columns})
-      select ${columns}
-      from (${attempts}) a order by id
-      on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
-    ),
-    opened as (
-      insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at, apart)
-      select id, workspace, endpoint_id, scheduled_at, ${raw(byHand ? 'true' : follow ? 'false' : 'null')} from made
-      on conflict do nothing
-    )${enqueue ? queued : nothing}`
+}
+
+/** Whether an attempt is open. */
+export function isOpenAttempt({ t }: Database, id: Sql): Sql {
+  return sql`(
+    (select true from ${t.jobs} n where n.id = ${id} and n.workspace is not null) is true
+    or (select true from ${t.open_attempts} n where n.id = ${id}) is true
+  )`
+}
+
+/** Where the jobs of new attempts go: nowhere, beside the open attempts, or into the same rows. */
+export type JobsOfAttempts = null | 'beside' | 'same row'
+
+/** Where they go, if the engine's own queue shall hold them. */
+export async function jobsOfAttempts(db: Database, enqueue: boolean): Promise<JobsOfAttempts> {
+  return !enqueue ? null : (await db.oneRow.isOn(db)) ? 'same row' : 'beside'
 }
 
 interface OpenOptions {

@@ -1,6 +1,7 @@
 import type { Processes } from '../../src/contracts/storage/processes.ts'
 import { number } from '../sql/values.ts'
 import { type Database } from './database.ts'
+import { latestSchemaVersion } from './verify.ts'
 import { sql } from '../sql/sql.ts'
 
 export function postgresProcesses({ run, t }: Database): Processes {
@@ -13,11 +14,12 @@ export function postgresProcesses({ run, t }: Database): Processes {
             order by id for update skip locked
           ))
         )
-        insert into ${t.processes} (id, version, runtime, started_at, seen_at, in_flight, sent)
+        insert into ${t.processes} (id, version, runtime, started_at, seen_at, in_flight, sent, schema_version)
         values (${id}::text, ${version}::text, ${runtime}::text, ${started_at}::bigint, ${seen_at}::bigint,
-          ${in_flight}::bigint, ${sent}::bigint)
+          ${in_flight}::bigint, ${sent}::bigint, ${latestSchemaVersion}::int)
         on conflict (id) do update
-        set seen_at = excluded.seen_at, in_flight = excluded.in_flight, sent = excluded.sent`)
+        set seen_at = excluded.seen_at, in_flight = excluded.in_flight, sent = excluded.sent,
+          schema_version = excluded.schema_version`)
     },
 
     async list(since) {

@@ -2,6 +2,7 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { servedForMs } from './claim-round.ts'
+import { isOpenAttempt } from './open-attempts.ts'
 import { pastRaces } from './ask-again.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
@@ -31,6 +32,7 @@ export async function purge(
   const attempts = (ids: Sql) => sql`
     with doomed as materialized (${ids}),
     closed as (delete from ${t.open_attempts} where id = any(array(select id from doomed))),
+    unqueued as (delete from ${t.jobs} where id = any(array(select id from doomed)) and workspace is not null),
     unsaid as (delete from ${t.outcomes} where attempt_id = any(array(select id from doomed))),
     gone as (delete from ${t.attempts} where id = any(array(select id from doomed)) returning id)
     select count(*) as removed from gone`
@@ -72,7 +74,7 @@ export async function purge(
       cross join lateral (
         select e.id from ${t.events} e
         where e.workspace = w.key and e.created_at < ${eventsBefore}::bigint and (
-          select true from ${t.attempts} a join ${t.open_attempts} o on o.id = a.id where a.event_id = e.id limit 1
+          select true from ${t.attempts} a where a.event_id = e.id and ${isOpenAttempt(db, raw('a.id'))} limit 1
         ) is not true
         order by e.created_at limit ${left()}
       ) x
@@ -91,7 +93,7 @@ export async function purge(
       cross join lateral (
         select a.id from ${t.attempts} a
         where a.workspace = w.key and a.created_at < ${attemptsBefore}::bigint
-          and (select true from ${t.open_attempts} o where o.id = a.id) is not true
+          and not ${isOpenAttempt(db, raw('a.id'))}
         order by a.created_at limit ${left()}
       ) x
       limit ${left()}`),

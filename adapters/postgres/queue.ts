@@ -72,8 +72,15 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
     async complete(claims) {
       if (claims.length === 0) return
       await run(sql`
-        with locked as (${lockedHolds(db, claims)})
-        delete from ${t.jobs} j using locked where j.id = locked.id`)
+        with locked as (${lockedHolds(db, claims)}),
+        completed as (
+          delete from ${t.jobs} j using locked where j.id = locked.id returning j.id, j.workspace, j.group_id, j.due_at, j.apart
+        )
+        -- The attempt stays open.
+        insert into ${t.open_attempts} (id, workspace, endpoint_id, scheduled_at, apart)
+        select id, workspace, group_id, ${due('c')}, apart from completed c
+        where workspace is not null and exists (select from ${t.attempts} a where a.id = c.id)
+        on conflict do nothing`)
     },
 
     async pause(groups) {
@@ -171,13 +178,18 @@ const jobColumns: Columns<Job> = {
 /**
  * Statements of a `with` that add the jobs of a query (id, group_id, `due_at`: their rank, held_until, token), those known
  * already left out. `hints` is a query of what they say to claims (group_id, workspace, due_at): nothing of jobs that are held.
+ * `areOpen`: they are the open attempts as well, and the query says workspace and apart too.
  */
-export function added({ t }: Database, jobs: Sql, hints: Sql): Sql {
+export function added({ t }: Database, jobs: Sql, hints: Sql, { areOpen = false } = {}): Sql {
+  const columns = raw(`id, group_id, due_at, held_until, token${areOpen ? ', workspace, apart' : ''}`)
+  const known = areOpen
+    ? raw('(id) do update set workspace = excluded.workspace, apart = excluded.apart where j.workspace is null')
+    : raw('do nothing')
   return sql`
     queued as (
-      insert into ${t.jobs} (id, group_id, due_at, held_until, token)
-      select id, group_id, due_at, held_until, token from (${jobs}) j order by id
-      on conflict do nothing returning id, group_id, due_at, token
+      insert into ${t.jobs} as j (${columns})
+      select ${columns} from (${jobs}) q order by id
+      on conflict ${known} returning id, group_id, due_at, token
     ),
     hinted as (
       insert into ${t.hints} (group_id, workspace, due_at) ${hints}

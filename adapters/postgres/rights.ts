@@ -25,6 +25,7 @@ const rights: Readonly<Record<keyof Tables, readonly Right[]>> = {
   unique_ids: withoutUpdate,
   attempts: withoutUpdate,
   open_attempts: all,
+  open_anywhere: ['select'], // a view
   outcomes: all,
   tallies: all,
   jobs: all,

@@ -1,14 +1,16 @@
+import type { Claim } from '../../src/contracts/queue.ts'
 import type { PlannedAttempt, Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
 import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
 import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { lowOf, newAttempts, openAttempts } from './open-attempts.ts'
+import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
 import { type Columns, rowsOf } from '../sql/columns.ts'
 import { storable } from '../sql/rows.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
+import type { Tables } from './tables.ts'
 
 /**
  * Closes attempts, each once, with all that follows, in one statement. A batch that the engine refuses is halved until
@@ -59,43 +61,47 @@ async function settleTogether(
   enqueue: boolean,
 ): Promise<readonly Settled[]> {
   if (settlements.length === 0) return []
-  const { run, t } = db
   // Of two settlements of one attempt in a batch the first counts.
   const first = new Map<string, Settlement>()
   for (const settlement of settlements) {
     if (!first.has(settlement.attempt.id)) first.set(settlement.attempt.id, settlement)
   }
-  const given = [...first.values()]
-  const claims = enqueue ? settlements.flatMap(({ claim }) => claim ?? []) : []
-  const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, follows: attempt.id }]))
+  const answers = new Map<unknown, Settled>()
+  let left: readonly Settlement[] = [...first.values()]
+  const jobs = await jobsOfAttempts(db, enqueue)
+  // Attempts of the other form were made before step 17 of the schema, or while another queue held the jobs.
+  for (const form of jobs === 'same row' ? (['same row', 'apart'] as const) : (['apart', 'same row'] as const)) {
+    if (left.length === 0) break
+    for (const [id, answer] of answersOf(await db.run(closing(db, left, form, jobs)))) answers.set(id, answer)
+    left = left.filter(({ attempt }) => !answers.has(attempt.id))
+  }
+  if (left.length > 0) for (const [id, answer] of await settledBefore(db, left)) answers.set(id, answer)
+  if (enqueue && settlements.length > first.size) await complete(db, settlements)
+  return settlements.map(({ attempt }) => answers.get(attempt.id) ?? { settled: false, disabled: false })
+}
 
+/**
+ * The statement that closes attempts that are open in one form. Where the queue is the engine's own it completes the claims too:
+ * those of the attempts that it closes, and with `apart` those of attempts that were closed before.
+ */
+function closing(db: Database, given: readonly Settlement[], form: 'same row' | 'apart', jobs: JobsOfAttempts): Sql {
+  const { t } = db
+  const nexts = given.flatMap(({ attempt, next }) => (next === null ? [] : [{ ...next, follows: attempt.id }]))
   const followUps = sql`,
     ${openAttempts(
       db,
       sql`select n.*, c.workspace
         from (${newAttempts(nexts, followed)}) n
         join closed c on c.id = n.follows`,
-      enqueue,
+      jobs,
       { follow: true, low: lowOf(nexts) },
     )}`
-  const completion = sql`,
-    locked as (${lockedHolds(db, claims)}),
-    completed as (delete from ${t.jobs} j using locked where j.id = locked.id)`
-
-  const rows = await run(sql`
+  const isAnyDisabled = given.some(({ disable }) => disable !== null)
+  return sql`
     with given as materialized (
-      ${rowsOf(given, ({ attempt }) => attempt.id, outcomeColumns)}
+      ${rowsOf(given, ({ attempt }) => attempt.id, form === 'apart' ? outcomeColumns : { ...outcomeColumns, ...claimColumns })}
     ),
-    held as (
-      select o.id from ${t.open_attempts} o
-      join given g on g.id = o.id
-      join ${t.workspaces} w on w.key = o.workspace and w.id = g.workspace_id
-      where o.id = any(array(select id from given))
-      order by o.id for update of o
-    ),
-    closed as (
-      delete from ${t.open_attempts} o using held where o.id = held.id returning o.id, o.workspace
-    ),
+    ${form === 'apart' ? closedApart(db, jobs === null ? [] : claimsOf(given)) : closedWithJobs(db, jobs !== null)},
     ended as (
       insert into ${t.outcomes} (attempt_id, workspace, status, exhausted, attempted_at, settled_at, error_code,
         error_message, request_method, request_url, request_headers, request_body, request_from_event,
@@ -105,18 +111,63 @@ async function settleTogether(
         response_headers, response_body
       from closed c join given g on g.id = c.id
       order by c.id
-    )${nexts.length > 0 ? followUps : nothing}${claims.length > 0 ? completion : nothing}${
-      given.some(({ disable }) => disable !== null) ? disabling(db) : nothing
-    }${given.some(isLater) ? superseding(db) : nothing}${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
-    select closed.id, ${given.some(({ disable }) => disable !== null) ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
-    from closed`)
+    )${nexts.length > 0 ? followUps : nothing}${isAnyDisabled ? disabling(db) : nothing}${
+      given.some(isLater) ? superseding(db) : nothing
+    }${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
+    select closed.id, ${isAnyDisabled ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
+    from closed`
+}
 
-  const answers = answersOf(rows)
-  const left = given.filter(({ attempt }) => !answers.has(attempt.id))
-  const before = left.length === 0 ? answers : await settledBefore(db, left)
-  return settlements.map(({ attempt }) => {
-    return answers.get(attempt.id) ?? before.get(attempt.id) ?? { settled: false, disabled: false }
-  })
+/** Parts of the `with` that close attempts of `open_attempts`, and complete claims. */
+function closedApart(db: Database, claims: readonly Claim[]): Sql {
+  const { t } = db
+  const completed = sql`,
+    locked as (${lockedHolds(db, claims)}),
+    completed as (delete from ${t.jobs} j using locked where j.id = locked.id and j.workspace is null)`
+  return sql`
+    open as (${opened(t.open_attempts, t)}),
+    closed as (
+      delete from ${t.open_attempts} o using open where o.id = open.id returning o.id, o.workspace
+    )${claims.length > 0 ? completed : nothing}`
+}
+
+/**
+ * Parts of the `with` that close attempts which are jobs. A job that somebody else holds stays a job until the holder completes
+ * it; so do all where another queue is used.
+ */
+function closedWithJobs({ t }: Database, isOwnQueue: boolean): Sql {
+  const isDone = isOwnQueue ? raw('g.claim_token is not distinct from o.token') : raw('false')
+  return sql`
+    open as (${opened(t.jobs, t, sql`, ${isDone} as is_done`)}),
+    completed as (
+      delete from ${t.jobs} j using open where j.id = open.id and open.is_done returning j.id, j.workspace
+    ),
+    kept as (
+      update ${t.jobs} j set workspace = null, apart = null from open where j.id = open.id and not open.is_done
+      returning j.id, open.workspace
+    ),
+    closed as (select id, workspace from completed union all select id, workspace from kept)`
+}
+
+/** The rows of a table that are the open attempts given, locked in the order of ids. */
+function opened(table: Sql, t: Tables, more: Sql = nothing): Sql {
+  return sql`
+    select o.id, o.workspace${more} from ${table} o
+    join given g on g.id = o.id
+    join ${t.workspaces} w on w.key = o.workspace and w.id = g.workspace_id
+    where o.id = any(array(select id from given))
+    order by o.id for update of o`
+}
+
+function claimsOf(settlements: readonly Settlement[]): readonly Claim[] {
+  return settlements.flatMap(({ claim }) => claim ?? [])
+}
+
+/** Completes the claims of attempts that were closed. */
+async function complete(db: Database, settlements: readonly Settlement[]): Promise<void> {
+  await db.run(sql`
+    with locked as (${lockedHolds(db, claimsOf(settlements))})
+    delete from ${db.t.jobs} j using locked where j.id = locked.id and j.workspace is null`)
 }
 
 function answersOf(rows: readonly Row[]): Map<unknown, Settled> {
@@ -237,5 +288,7 @@ const outcomeColumns: Columns<Settlement> = {
   event_id: ['id', (settlement) => (isLater(settlement) ? settlement.attempt.event_id : null)],
   attempt_number: ['int', (settlement) => (isLater(settlement) ? settlement.attempt.attempt_number : null)],
 }
+
+const claimColumns: Columns<Settlement> = { claim_token: ['text', ({ claim }) => claim?.token] }
 
 const followed: Columns<PlannedAttempt & { readonly follows: string }> = { follows: ['id', ({ follows }) => follows] }

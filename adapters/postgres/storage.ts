@@ -73,7 +73,7 @@ export function postgres(
       onChanged: (changed: (change: Change) => void) => listener.on((news) => isChange(news) && changed(news)),
     }),
     using(tx, { wake = true } = {}) {
-      if (isHandle(tx) && !isPool(tx)) return bound(tx, schema, wake)
+      if (isHandle(tx) && !isPool(tx)) return bound(tx, db, wake)
       throw new PosthornError(
         'transaction_required',
         isHandle(tx)
@@ -136,9 +136,15 @@ function storageIn(db: Database, notify: Notify, listener: Listener | null) {
   } satisfies Storage
 }
 
-function bound(tx: PostgresHandle, schema: string, wake: boolean): BoundStorage {
+function bound(tx: PostgresHandle, { schema, oneRow }: Database, wake: boolean): BoundStorage {
   const { listen: _listen, ...client } = clientOf(tx)
-  const db = database(client, { schema, prepare: false, bound: true, woken: notifyAtCommit(schema, wake) })
+  const db = database(client, {
+    schema,
+    prepare: false,
+    bound: true,
+    woken: notifyAtCommit(schema, wake),
+    oneRow,
+  })
   const now = async () => (await db.run(sql`select now()::text as now`))[0]?.['now']
   let seen: unknown
   return {

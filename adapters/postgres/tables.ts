@@ -16,6 +16,7 @@ const names = [
   'unique_ids',
   'attempts',
   'open_attempts',
+  'open_anywhere',
   'outcomes',
   'tallies',
   'jobs',

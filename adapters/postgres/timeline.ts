@@ -3,6 +3,7 @@ import { timeOfId } from '../../src/core/id.ts'
 import { slackMs } from '../../src/core/id-bounds.ts'
 import { number, numberOrNull } from '../sql/values.ts'
 import { hasAstray, idsOfTimes } from './astray.ts'
+import { isOpenAttempt } from './open-attempts.ts'
 import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
@@ -102,8 +103,8 @@ function standing(
   // The index of an endpoint is never to be passed over for that of a workspace.
   const workspace = raw(endpoint_id === undefined ? 'o.workspace' : 'o.workspace + 0')
   const open = sql`exists (
-    select from ${t.attempts} a join ${t.open_attempts} n on n.id = a.id
-    where a.event_id = o.event_id and ${unindexed(raw('a.endpoint_id'))} = o.endpoint_id
+    select from ${t.attempts} a
+    where a.event_id = o.event_id and ${unindexed(raw('a.endpoint_id'))} = o.endpoint_id and ${isOpenAttempt(db, raw('a.id'))}
   )`
   return sql`(
     select distinct x.event_id from unnest(${stands}::text[]) s (stands) cross join lateral (
@@ -134,13 +135,12 @@ function walked(
     select from ${t.attempts} f join ${t.outcomes} o on o.attempt_id = f.id
     where f.event_id = a.event_id and ${unindexed(raw('f.endpoint_id'))} = a.endpoint_id and o.status = 'FAILED'
   )`
-  const isOpen = sql`(select true from ${t.open_attempts} n where n.id = a.id)`
   // Each event is looked up: a join may read a table that was large a moment ago.
   const has = sql`(
     select true from ${t.attempts} a
     where a.event_id = e.id and ${all([
       ...equals(unindexed(raw('a.endpoint_id')), endpoint_id),
-      ...(status === 'OPEN' ? [isOpen] : []),
+      ...(status === 'OPEN' ? [isOpenAttempt(db, raw('a.id'))] : []),
       ...(retried === false ? [sql`not ${failed}`] : []),
     ])} limit 1
   )`
@@ -167,7 +167,7 @@ function byHand(
   const { t } = db
   const mine = equals(raw('a.endpoint_id'), endpoint_id)
   return status === 'OPEN'
-    ? sql`${t.open_attempts} o join ${t.attempts} a on a.id = o.id
+    ? sql`${t.open_anywhere} o join ${t.attempts} a on a.id = o.id
       where ${all([sql`o.workspace = ${keyOf(db, workspaceId)} and ${apart}`, ...mine])}`
     : sql`${t.attempts} a where ${all([sql`a.workspace = ${keyOf(db, workspaceId)} and a.first`, ...mine])}`
 }
@@ -195,7 +195,7 @@ function madeWithEvents(
   }
   // Each by itself: of a table that was large a moment ago PostgreSQL would read all pages.
   const next = (beyond: Sql) => sql`
-    select a.id from ${t.open_attempts} a where ${all(conditions)} and a.apart is null ${beyond}
+    select a.id from ${t.open_anywhere} a where ${all(conditions)} and a.apart is null ${beyond}
     order by a.id ${order} limit 1`
   return sql`
     with recursive open (id) as (

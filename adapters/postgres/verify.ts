@@ -5,8 +5,11 @@ import { migrations } from './migrations.ts'
 import { verifyRights } from './rights.ts'
 import { raw, sql } from '../sql/sql.ts'
 
-/** The version that this package writes and reads. */
-export const schemaVersion = migrations.at(-1)!.version
+/** The version that `migrate` brings a schema to, once no process of the version before is left. */
+export const latestSchemaVersion = migrations.at(-1)!.version
+
+/** The version that this package needs: all but the last step, which may wait. See `migrate`. */
+export const schemaVersion = migrations.findLast(({ waitsUntil }) => waitsUntil === undefined)!.version // the first waits for nothing
 
 /** The versions of a schema: of the latest step, and of the latest step that older packages cannot work beside. */
 export async function versionsOf({ ask, schema, t }: Database): Promise<{ latest: number; breaking: number }> {
@@ -20,7 +23,7 @@ export async function versionsOf({ ask, schema, t }: Database): Promise<{ latest
     from (select version from ${t.migrations} ${all}) v`)
   const breaking = number(row!['breaking']) // aggregates are one row
   // This package cannot work beside a later step that does more than add something.
-  if (breaking > schemaVersion) throw new PosthornError('unavailable', newerText(schema))
+  if (breaking > latestSchemaVersion) throw new PosthornError('unavailable', newerText(schema))
   return { latest: number(row!['latest']), breaking }
 }
 

@@ -15,7 +15,12 @@ export function requeue(ctx: Context): Requeue {
   return {
     async page() {
       await ctx.clock.ready()
-      const jobs = await ctx.storage.attempts.overdue({ before: ctx.clock.now() - graceMs, after, limit: pageSize })
+      const jobs = await ctx.storage.attempts.overdue({
+        before: ctx.clock.now() - graceMs,
+        after,
+        limit: pageSize,
+        unqueued: ctx.ownQueue,
+      })
       if (jobs.length > 0) await ctx.queue.add(jobs)
       const last = jobs.length === pageSize ? jobs.at(-1)! : null
       after = last === null ? null : [last.due_at, last.id]

@@ -141,6 +141,8 @@ describe.skipIf(url === null)('lists of deliveries on PostgreSQL', { timeout: 60
     )
     await pool.query(`drop index ${schema}.outcomes_stands`)
     await pool.query(`delete from ${schema}.expansions where version >= 13`)
+    await pool.query(`delete from ${schema}.migrations where version >= 13`)
+    await pool.query(`drop view ${schema}.open_anywhere`)
     await migrate(pool, { schema })
     expect(await standing()).toEqual(stood)
     expect(keys(await pages({ status: 'FAILED' }))).toEqual(keys(before))

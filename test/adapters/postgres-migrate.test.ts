@@ -1,8 +1,9 @@
 import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
-import { migrate, migrationSql, postgres, schemaVersion } from '../../adapters/postgres/index.ts'
+import { migrate, migrationSql, postgres } from '../../adapters/postgres/index.ts'
 import { migrations } from '../../adapters/postgres/migrations.ts'
+import { latestSchemaVersion } from '../../adapters/postgres/verify.ts'
 import { endpoint, workspace } from '../../src/testing/storage/rows.ts'
 import { freshSchema } from '../support/postgres.ts'
 
@@ -59,10 +60,10 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
     })
     await migrate(pool, { schema })
     // A step that only adds something is no reason to refuse.
-    await pool.query(`insert into ${schema}.expansions values ($1)`, [schemaVersion + 1])
+    await pool.query(`insert into ${schema}.expansions values ($1)`, [latestSchemaVersion + 1])
     await storage.verify()
     await migrate(pool, { schema })
-    await pool.query(`insert into ${schema}.migrations values ($1)`, [schemaVersion + 1])
+    await pool.query(`insert into ${schema}.migrations values ($1)`, [latestSchemaVersion + 1])
     await expect(storage.verify()).rejects.toMatchObject({
       code: 'unavailable',
       message: expect.stringContaining('newer'),
@@ -93,7 +94,10 @@ describe.skipIf(url === null)('the schema of PostgreSQL', () => {
       alter table ${schema}.events drop column token;
       drop table ${schema}.notes, ${schema}.minute_sums, ${schema}.hour_sums, ${schema}.day_sums, ${schema}.counted_types,
         ${schema}.streaks, ${schema}.causes, ${schema}.processes, ${schema}.keyed_requests;
+      drop view ${schema}.open_anywhere;
+      alter table ${schema}.jobs drop column workspace, drop column apart;
       drop table ${schema}.expansions;
+      delete from ${schema}.migrations where version > 4;
       insert into ${schema}.migrations values (4)`)
     await migrate(pool, { schema })
     const bounds = { endpoints: 3, sources: 1, plugins: 1, patterns: 3 }

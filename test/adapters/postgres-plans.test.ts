@@ -59,7 +59,7 @@ async function analyzedByUpkeep(pool: Pool, schema: string, revision: number): P
     )
     return rows.map(({ name }) => name)
   }
-  const sought = expect.arrayContaining(['attempts', 'events', 'jobs', 'open_attempts', 'outcomes'])
+  const sought = expect.arrayContaining(['attempts', 'events', 'jobs', 'outcomes'])
   await vi.waitFor(async () => expect(await known()).toEqual(sought), { timeout: 20_000, interval: 200 })
   await storage.close()
 }
@@ -231,7 +231,10 @@ test.skipIf(url === null)(
       await pool.query(`alter table ${schema}.jobs alter column group_id set statistics -1`)
       await pool.query(`analyze ${schema}.jobs`)
       expect(await known()).toContain('group_id')
-      await pool.query(`delete from ${schema}.expansions where version >= 14`)
+      await pool.query(`drop view ${schema}.open_anywhere`)
+      await pool.query(
+        `delete from ${schema}.expansions where version >= 14; delete from ${schema}.migrations where version >= 14`,
+      )
       await migrate(pool, { schema })
       await pool.query(`analyze ${schema}.jobs`)
       expect(await known()).not.toContain('group_id')
@@ -408,21 +411,19 @@ async function emptied(pool: Pool, schema: string): Promise<void> {
   await pool.query(`delete from ${schema}.open_attempts`)
 }
 
-test.skipIf(url === null)(
-  'a table that was analyzed while it was empty is analyzed again when it has rows',
+test.skipIf(url === null).for([
+  { table: 'jobs', enqueue: true },
+  { table: 'open_attempts', enqueue: false },
+])(
+  '$table that were analyzed while there were none are analyzed again when there are some',
   { timeout: 30_000 },
-  async () => {
+  async ({ table, enqueue }) => {
     const analyzed = async (pool: Pool, schema: string) => {
       await emptied(pool, schema)
       await pool.query(`analyze ${schema}.jobs, ${schema}.open_attempts`)
     }
-    const { jobs, open_attempts } = await believed(
-      analyzed,
-      true,
-      (rows) => rows['jobs']! > 0 && rows['open_attempts']! > 0,
-    )
-    expect(jobs).toBeGreaterThan(200)
-    expect(open_attempts).toBeGreaterThan(200)
+    const known = await believed(analyzed, enqueue, (rows) => rows[table]! > 0)
+    expect(known[table]).toBeGreaterThan(200)
   },
 )
 

@@ -183,8 +183,14 @@ describe.skipIf(inject('postgresUrl') === null)('on PostgreSQL', () => {
     const after = await run('--check', '--json')
     expect([after.code, JSON.parse(after.out)]).toMatchObject([0, { schema: 'other', pending: false }])
 
-    const { out } = await posthorn(['migrate', '--sql'], { env: { POSTHORN_DATABASE_SCHEMA: 'by_hand' } })
     const pool = new pg.Pool({ connectionString: url })
+    // As if a version before had made it a moment ago.
+    await pool.query('delete from other.migrations where version > (select max(version) from other.expansions)')
+    expect((await run()).out).toMatch(/^The schema other is up to date \(version \d+\)\.\nThe last step waits until /)
+    await pool.query(`update other.expansions set applied_at = applied_at - interval '6 minutes'`)
+    expect((await run()).out).toMatch(/^The schema other has version \d+\.\n$/)
+
+    const { out } = await posthorn(['migrate', '--sql'], { env: { POSTHORN_DATABASE_SCHEMA: 'by_hand' } })
     await pool.query(out)
     await pool.end()
     const byHand = await posthorn(['migrate', '--check'], { env: { ...env, POSTHORN_DATABASE_SCHEMA: 'by_hand' } })

@@ -75,7 +75,7 @@ export async function killed({ databaseUrl, events, kills, everyMs, answerMs }: 
   const over = Date.now()
   const isOpen = async (since: number): Promise<boolean> => {
     const { rowCount } = await pool.query(
-      `select from posthorn.open_attempts o join posthorn.attempts a on a.id = o.id where a.created_at <= $1 limit 1`,
+      `select from posthorn.open_anywhere o join posthorn.attempts a on a.id = o.id where o.workspace is not null and a.created_at <= $1 limit 1`,
       [since],
     )
     return rowCount === 1

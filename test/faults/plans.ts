@@ -38,8 +38,9 @@ export async function filled(pool: Pool, schema: string, rows: number): Promise<
       select 'e' || i, w.key, 'order.paid', 'u' || i, '{}', i, i, i ${series}`,
     `insert into unique_ids select w.key, 'u' || i, 'e' || i ${series}`,
     `insert into attempts select 'a' || i, w.key, 'e' || i, ${endpoint}, 1, 'INITIAL', i, i ${series}`,
-    `insert into open_attempts select 'a' || i, w.key, ${endpoint}, i ${series} where i % 2 = 0`,
-    `insert into jobs select 'a' || i, ${endpoint}, i ${series} where i % 2 = 0`,
+    `insert into open_attempts select 'a' || i, w.key, ${endpoint}, i ${series} where i % 8 = 0`,
+    `insert into jobs (id, group_id, due_at, workspace)
+      select 'a' || i, ${endpoint}, i, case when i % 8 > 0 then w.key end ${series} where i % 2 = 0`,
     `insert into groups (id, workspace, next_at) select group_id, 'w', min(due_at) from ${schema}.jobs group by group_id`,
     `insert into lines (workspace, ready_at) select workspace, min(ready_at) from ${schema}.groups group by workspace`,
     `insert into outcomes select 'a' || i, w.key, case when i % 1001 = 0 then 'FAILED' else 'SUCCESSFUL' end,
@@ -149,7 +150,7 @@ export const operations: readonly Operation[] = [
   },
   {
     name: 'overdue',
-    run: (storage) => storage.attempts.overdue({ before: start, after: [5000, 'a5000'], limit: 100 }),
+    run: (storage) => storage.attempts.overdue({ before: start, after: [5000, 'a5000'], limit: 100, unqueued: true }),
   },
   {
     name: 'take from the inbox',

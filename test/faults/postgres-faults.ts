@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
-import { postgres, schemaVersion } from '../../adapters/postgres/index.ts'
+import { postgres } from '../../adapters/postgres/index.ts'
+import { latestSchemaVersion } from '../../adapters/postgres/verify.ts'
 import { until } from './report.ts'
 import type { Fault } from './trial.ts'
 
@@ -111,7 +112,7 @@ export const migrated: Fault = {
       alter table ${schema}.jobs add column priority smallint not null default 0;
       create table ${schema}.labels (id text primary key);
       create index events_region on ${schema}.events (region) where region is not null;
-      insert into ${schema}.migrations (version) values (${schemaVersion + 1});
+      insert into ${schema}.migrations (version) values (${latestSchemaVersion + 1});
     end $$`
     // What meets it may lock it out. `migrate` tries again then, too.
     const made = (): Promise<boolean> =>

@@ -1,7 +1,9 @@
-// A rolling update from the package before migrations 4 to 6, its way back, and the update again, each under traffic. Takes
-// about a minute, most of which is the build of the old package.
+// A rolling update from the package before open attempts stood in the rows of their jobs, its way back, the update again, and
+// the step after which the package before is refused, each under traffic. Takes about a minute, most of which is the build
+// of the old package.
 import { Pool } from 'pg'
 
+import { oneRow } from '../../adapters/postgres/migrations/17-one-row.ts'
 import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { ownPostgres } from '../support/postgres.ts'
 import { type Package, packageBefore, packageIn } from './package-before.ts'
@@ -99,6 +101,11 @@ async function roll(what: string, next: Package): Promise<void> {
   console.log(`${what}: ${seconds(Date.now() - since)} s`)
 }
 
+async function versions(): Promise<readonly number[]> {
+  const { rows } = await admin.query<{ version: number }>(`select version from ${schema}.migrations`)
+  return rows.map(({ version }) => version)
+}
+
 await before.postgres.migrate(admin, { schema })
 up = [await start(before), await start(before)]
 const publishing = traffic()
@@ -111,6 +118,17 @@ await before.postgres.migrate(admin, { schema })
 await roll('way back', before)
 await now.postgres.migrate(admin, { schema })
 await roll('update again', now)
+if ((await versions()).includes(oneRow.version)) failures.push('the last step did not wait for the processes before')
+// More than five minutes later.
+await admin.query(`update ${schema}.expansions set applied_at = applied_at - interval '10 minutes'`)
+await admin.query(`update ${schema}.processes set seen_at = seen_at - 600000 where schema_version is null`)
+await now.postgres.migrate(admin, { schema })
+if (!(await versions()).includes(oneRow.version)) failures.push('the last step still waits')
+await roll('after the last step', now)
+await start(before).then(
+  () => failures.push('the package before started after the last step'),
+  () => {},
+)
 isOver = true
 await publishing
 
@@ -119,7 +137,7 @@ const missing = () =>
     Array.from({ length: there }, (_, i) => `https://a.test/${i} {"n":${n}}`).filter((key) => !received.has(key)),
   )
 await until('everything is delivered', 30_000, () => missing().length === 0).catch(() => {})
-const open = await admin.query(`select from ${schema}.open_attempts`)
+const open = await admin.query(`select from ${schema}.open_anywhere where workspace is not null`)
 const twice = [...received.values()].filter((times) => times > 1).length
 console.log(
   table([

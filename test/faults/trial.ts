@@ -145,7 +145,7 @@ export async function tried(fault: Fault, server: OwnPostgres, { events, lastsMs
   await Promise.all([before, publishMeanwhile()])
   const open = async (since: number): Promise<boolean> => {
     const { rowCount } = await operator.query(
-      `select from ${schema}.open_attempts o join ${schema}.attempts a on a.id = o.id where a.created_at <= $1 limit 1`,
+      `select from ${schema}.open_anywhere o join ${schema}.attempts a on a.id = o.id where o.workspace is not null and a.created_at <= $1 limit 1`,
       [since],
     )
     return rowCount === 1

@@ -13,6 +13,9 @@ interface Given {
   readonly json?: true
 }
 
+const lastStepWaits =
+  'The last step waits until no process of the version before was seen for five minutes. Run posthorn migrate again then.'
+
 export function migrateCommand({ terminal, env }: Surroundings): Command {
   return command(
     'migrate',
@@ -28,7 +31,7 @@ export function migrateCommand({ terminal, env }: Surroundings): Command {
       // What is wrong for a server is no matter here; a wrong database is.
       const ours = problems.filter((each) => /DATABASE|database/.test(each))
       if (ours.length > 0) throw new UsageError(allOf(ours))
-      const { migrationSql, schemaVersion } = await import('posthorn/postgres')
+      const { latestSchemaVersion, migrationSql, schemaVersion } = await import('posthorn/postgres')
       if (sql) {
         const text = migrationSql({ schema: settings.databaseSchema })
         return json ? terminal.json({ sql: text }) : terminal.line(text.trimEnd())
@@ -37,24 +40,27 @@ export function migrateCommand({ terminal, env }: Surroundings): Command {
         throw new UsageError('set DATABASE_URL: which database shall be migrated?')
       const database = await openDatabase(settings)
       try {
-        const before = await schemaVersionOf(database, settings.databaseSchema)
+        const name = settings.databaseSchema
+        const before = await schemaVersionOf(database, name)
         const isPending = before < schemaVersion
-        if (!check && isPending) {
-          terminal.note(
-            `migrating the schema ${settings.databaseSchema} from version ${before} to ${schemaVersion} ...`,
-          )
-          await database.migrate()
-        }
-        if (json)
+        if (!check && isPending)
+          terminal.note(`migrating the schema ${name} from version ${before} to ${latestSchemaVersion} ...`)
+        if (!check && before < latestSchemaVersion) await database.migrate()
+        const version = check ? before : await schemaVersionOf(database, name)
+        if (json) {
           terminal.json({
-            schema: settings.databaseSchema,
+            schema: name,
             before,
-            version: schemaVersion,
+            version: check ? schemaVersion : version,
             pending: check === true && isPending,
           })
-        else if (!isPending) terminal.line(`The schema ${settings.databaseSchema} is up to date (version ${before}).`)
-        else if (check) terminal.line(`Pending: version ${before}, needed ${schemaVersion}. Run posthorn migrate.`)
-        else terminal.line(`The schema ${settings.databaseSchema} has version ${schemaVersion}.`)
+        } else if (check && isPending) {
+          terminal.line(`Pending: version ${before}, needed ${schemaVersion}. Run posthorn migrate.`)
+        } else {
+          const is = version === before ? `is up to date (version ${version})` : `has version ${version}`
+          terminal.line(`The schema ${name} ${is}.`)
+          if (version < latestSchemaVersion) terminal.line(lastStepWaits)
+        }
         if (check && isPending) process.exitCode = 1
       } finally {
         await database.close()

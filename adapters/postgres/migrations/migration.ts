@@ -2,6 +2,11 @@ export interface Migration {
   readonly version: number
   /** Processes of the version before go on beside it, and may start. Default false. */
   readonly expands?: boolean
+  /**
+   * A condition in SQL. While it does not hold the step is left for a later call, and the package does without it.
+   * Only the last step may have one.
+   */
+  readonly waitsUntil?: string
   /** Columns of rows that exist: filled before the statements of the step, some rows at a time. */
   readonly fill?: Fill
   /** Indexes of tables that may be large: built before the statements of the step, while others write. */

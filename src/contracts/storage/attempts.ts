@@ -159,11 +159,15 @@ export interface Attempts {
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
   /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
   ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
-  /** Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. */
+  /**
+   * Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. `unqueued`: those that the
+   * engine's own queue is sure to have may be left out.
+   */
   overdue(options: {
     before: number
     after: readonly [dueAt: number, id: string] | null
     limit: number
+    unqueued?: boolean
   }): Promise<readonly Job[]>
   /**
    * Deliveries of a workspace that ended without success: attempts FAILED (exhausted) or CANCELED, but not TEST, that

@@ -1,0 +1,29 @@
+import type { Row } from '../sql/values.ts'
+import { type Sql, sql } from '../sql/sql.ts'
+import { oneRow as step } from './migrations/17-one-row.ts'
+import type { Tables } from './tables.ts'
+
+const askEveryMs = 60_000
+
+/** The part of a database that is asked. */
+interface Asked {
+  readonly t: Tables
+  ask(statement: Sql): Promise<readonly Row[]>
+}
+
+/**
+ * Whether new open attempts are written into the rows of their jobs, where the engine's own queue holds these. Before step 17
+ * of the schema they stand in `open_attempts`, since processes of an earlier version look for them there. Both forms are
+ * read always: so it does not matter when a process notices the step.
+ */
+export class OneRow {
+  #isOn = false
+  #askedAt = -Infinity
+
+  async isOn({ ask, t }: Asked): Promise<boolean> {
+    if (this.#isOn || performance.now() - this.#askedAt < askEveryMs) return this.#isOn
+    const rows = await ask(sql`select 1 from ${t.migrations} where version = ${step.version}::int`)
+    this.#askedAt = performance.now()
+    return (this.#isOn = rows.length > 0)
+  }
+}
