@@ -42,7 +42,9 @@ export function alone(db: Database, round: Round, workspace: string): Choice {
         select workspace, id, head_at, head_id from head where head_at is not null and ${most} > 0
         order by head_at, head_id limit ${unseen(round.limit, 'int')}
       ) h
-      cross join lateral (${offered(db, round, { group: raw('h.id'), dueFrom: raw('h.head_at') }, { locked: true })}) job
+      cross join lateral (
+        ${offered(db, round, { group: raw('h.id'), dueFrom: raw('h.head_at'), idFrom: raw('h.head_id') }, { locked: true })}
+      ) job
       limit coalesce(${most}, 0)`,
     order: raw('t.head_at, t.head_id, t.due_at, t.id'),
     summary: sql`

@@ -29,10 +29,12 @@ export function inTurns(db: Database, round: Round): Choice {
     ${shares(round)}`,
     // Rows are locked as they are asked for, so no more than what is taken.
     taken: sql`
-      select s.workspace, s.group_id, s.head_at, s.turn, s.place, job.id, job.due_at, job.at
+      select s.workspace, s.group_id, s.head_at, s.head_id, s.turn, s.place, job.id, job.due_at, job.at
       from share s
       cross join lateral (
-        select * from (${offered(db, round, { group: raw('s.group_id'), dueFrom: raw('s.head_at') }, { locked: true })}) o
+        select * from (
+          ${offered(db, round, { group: raw('s.group_id'), dueFrom: raw('s.head_at'), idFrom: raw('s.head_id') }, { locked: true })}
+        ) o
         limit s.jobs
       ) job`,
     order: raw('t.turn, t.workspace, t.place, t.due_at, t.id'),
@@ -90,7 +92,7 @@ function offers(db: Database, round: Round): Sql {
       (${factor} * (${unseen(free, 'bigint')} + 1) - u.used) / (${factor} + 1)))`
   return sql`
     workspace as materialized (
-      select w.workspace, w.groups, w.heads, w.deep, u.used, ${least} as most,
+      select w.workspace, w.groups, w.heads, w.head_ids, w.deep, u.used, ${least} as most,
         greatest(w.first_at, (
           select served_at from ${t.lines} l where l.workspace = w.workspace and l.served_at > ${unseen(now - servedForMs, 'bigint')}
         )) as turn
@@ -98,19 +100,22 @@ function offers(db: Database, round: Round): Sql {
         select workspace, min(head_at) as first_at,
           array_agg(id order by head_at, head_id) filter (where head_at is not null) as groups,
           array_agg(head_at order by head_at, head_id) filter (where head_at is not null) as heads,
+          array_agg(head_id order by head_at, head_id) filter (where head_at is not null) as head_ids,
           count(next_at) >= ${unseen(groupsEach, 'int')} as deep
         from head group by workspace having min(head_at) is not null
       ) w
       cross join lateral (select coalesce(((select workspaces from busy) ->> w.workspace)::bigint, 0) as used) u
     ),
     offer as materialized (
-      select w.workspace, w.turn, w.most, w.deep, o.group_id, o.head_at, w.used + o.nth as level, o.nth
+      select w.workspace, w.turn, w.most, w.deep, o.group_id, o.head_at, o.head_id, w.used + o.nth as level, o.nth
       from workspace w
       cross join lateral (
-        select group_id, head_at, row_number() over () as nth from (
-          select g.id as group_id, g.head_at
-          from unnest(w.groups, w.heads) g (id, head_at)
-          cross join lateral (${offered(db, round, { group: raw('g.id'), dueFrom: raw('g.head_at') })}) j
+        select group_id, head_at, head_id, row_number() over () as nth from (
+          select g.id as group_id, g.head_at, g.head_id
+          from unnest(w.groups, w.heads, w.head_ids) g (id, head_at, head_id)
+          cross join lateral (
+            ${offered(db, round, { group: raw('g.id'), dueFrom: raw('g.head_at'), idFrom: raw('g.head_id') })}
+          ) j
           limit least(w.most, ${unseen(jobsEach, 'bigint')})
         ) x
       ) o
@@ -128,12 +133,12 @@ function shares({ limit, free, jobsEach }: Round): Sql {
       ) cut
     ),
     share as materialized (
-      select workspace, group_id, head_at, max(turn) as turn, min(place) as place, count(*) as jobs
+      select workspace, group_id, head_at, head_id, max(turn) as turn, min(place) as place, count(*) as jobs
       from (
-        select workspace, group_id, head_at, turn, level, row_number() over (order by level, turn, workspace) as place from offer
+        select workspace, group_id, head_at, head_id, turn, level, row_number() over (order by level, turn, workspace) as place from offer
       ) o
       where place <= ${unseen(limit, 'int')} and level <= greatest(1, ${factor} * (${unseen(free, 'bigint')} - place + 1))
         and level <= coalesce((select until from known), level)
-      group by workspace, group_id, head_at
+      group by workspace, group_id, head_at, head_id
     )`
 }

@@ -31,25 +31,29 @@ export function moved(db: Database, round: Round): Sql {
   const { now } = round
   return sql`
     rest as materialized (
-      select d.id, coalesce(d.workspace, g.workspace, '') as workspace, d.worked_in, d.taken is not null as served,
+      select d.id, coalesce(d.workspace, g.workspace, '') as workspace, d.worked_in, d.served,
         g.version, g.next_at as before, oldest.due_at as next_at,
         case when oldest.due_at is not null then greatest(oldest.due_at, g.paused_until) end as ready_at
       from (
         select id, max(workspace) as workspace, bool_or(worked_in) as worked_in, min(from_at) as from_at,
-          array_agg(job) filter (where job is not null) as taken
+          bool_or(served) as served, max(head_id) as head_id
         from (
-          select id, workspace, false as worked_in, null as job, coalesce(head_at, from_at) as from_at from head
+          select id, workspace, false as worked_in, false as served, coalesce(head_at, from_at) as from_at, null as head_id from head
           where next_at is not null and head_at is distinct from next_at
-          union all select group_id, workspace, false, id, head_at from taken
-          union all select group_id, workspace, true, null, due_at from worked_in
+          union all select group_id, max(workspace), false, true, min(head_at), min(head_id) from taken group by group_id
+          union all select group_id, workspace, true, false, due_at, null from worked_in
         ) named group by id
       ) d
       left join lateral (select workspace, version, next_at, paused_until from ${t.groups} where id = d.id limit 1) g on true
       cross join lateral (${nextWaiting(
         db,
         round,
-        { group: raw('d.id'), dueFrom: raw('least(d.from_at, g.next_at)') },
-        raw("coalesce(d.taken, '{}')"),
+        {
+          group: raw('d.id'),
+          dueFrom: raw('least(d.from_at, g.next_at)'),
+          idFrom: raw("case when d.worked_in or g.next_at < d.from_at then '' else coalesce(d.head_id, '') end"),
+        },
+        raw('select id from taken'),
       )}) oldest
     ),
     moved as (

@@ -8,6 +8,7 @@ const askEveryMs = 60_000
 /** The part of a database that is asked. */
 interface Asked {
   readonly t: Tables
+  readonly bound: boolean
   ask(statement: Sql): Promise<readonly Row[]>
 }
 
@@ -20,10 +21,16 @@ export class OneRow {
   #isOn = false
   #askedAt = -Infinity
 
-  async isOn({ ask, t }: Asked): Promise<boolean> {
-    if (this.#isOn || performance.now() - this.#askedAt < askEveryMs) return this.#isOn
+  async isOn({ ask, t, bound }: Asked): Promise<boolean> {
+    // Inside a transaction of the host nothing is asked for this alone: what is known serves.
+    if (this.#isOn || bound || performance.now() - this.#askedAt < askEveryMs) return this.#isOn
     const rows = await ask(sql`select 1 from ${t.migrations} where version = ${step.version}::int`)
     this.#askedAt = performance.now()
     return (this.#isOn = rows.length > 0)
+  }
+
+  /** Asks outside, for transactions that follow. */
+  ask(db: Asked): void {
+    this.isOn(db).catch(() => {})
   }
 }

@@ -73,7 +73,10 @@ export function postgres(
       onChanged: (changed: (change: Change) => void) => listener.on((news) => isChange(news) && changed(news)),
     }),
     using(tx, { wake = true } = {}) {
-      if (isHandle(tx) && !isPool(tx)) return bound(tx, db, wake)
+      if (isHandle(tx) && !isPool(tx)) {
+        db.oneRow.ask(db)
+        return bound(tx, db, wake)
+      }
       throw new PosthornError(
         'transaction_required',
         isHandle(tx)

@@ -13,12 +13,16 @@ export function dueAt(at: Sql): Sql {
 }
 
 /** Of the jobs `j` of a group those that wait and are due in a range of time, in their order. */
-function waiting({ t }: Database, { now }: Round, { group, dueFrom, dueBy, isLow }: Ask): { from: Sql; order: Sql } {
+function waiting(
+  { t }: Database,
+  { now }: Round,
+  { group, dueFrom, idFrom = raw("''"), dueBy, isLow }: Ask,
+): { from: Sql; order: Sql } {
   // What a group has is to be read in order, however deep its backlog is. PostgreSQL sorts all of it instead where it expects
   // one or two jobs, or nearly all jobs of the table. Of a range of one column it expects that little, so the range
   // begins with a pair. There are no statistics of groups (migration 14).
   const from = isLow ? sql`greatest(${dueFrom}, 0) + ${unseen(lowRank, 'bigint')}` : dueFrom
-  const range = sql`(j.due_at, j.id) >= (${from}, '') and j.due_at <= ${unseen(isLow ? dueBy + lowRank : dueBy, 'bigint')}`
+  const range = sql`(j.due_at, j.id) >= (${from}, ${idFrom}) and j.due_at <= ${unseen(isLow ? dueBy + lowRank : dueBy, 'bigint')}`
   return {
     from: sql`from ${t.jobs} j where j.group_id = ${group} and ${range} and (j.held_until > ${unseen(now, 'bigint')}) is not true`,
     order: raw('order by j.due_at, j.id'),
@@ -35,6 +39,8 @@ interface Place {
   readonly group: Sql
   /** No job of the group that waits is due before. What lies before is not read: places of jobs that are held, or gone. */
   readonly dueFrom: Sql
+  /** Nor is one that is due at that time and whose id is smaller. */
+  readonly idFrom?: Sql
 }
 
 /** The slots of a group that this caller has in use, by JSON that names them. */
@@ -86,11 +92,12 @@ export function oldestDue(db: Database, round: Round, place: Place): Sql {
     ) oldest`
 }
 
-/** When the oldest waiting job of a group falls due, but for jobs of these ids: a query of one row. */
+/** When the oldest waiting job of a group falls due, but for jobs whose ids a query answers: a query of one row. */
 export function nextWaiting(db: Database, round: Round, place: Place, but: Sql): Sql {
   const first = (isLow: boolean) => {
     const { from, order } = waiting(db, round, { ...place, dueBy: lowRank - 1, isLow })
-    return sql`(select ${dueAt(raw('j.due_at'))} ${from} and (j.id = any(${but})) is not true ${order} limit 1)`
+    return sql`(select ${dueAt(raw('j.due_at'))} ${from} and (j.id in (${but})) is not true ${order} limit 1)`
   }
-  return sql`select least(${first(false)}, ${first(true)}) as due_at`
+  // With a limit it is asked once, however often the answer is used.
+  return sql`select least(${first(false)}, ${first(true)}) as due_at limit 1`
 }

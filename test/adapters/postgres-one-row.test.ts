@@ -138,6 +138,26 @@ describe.skipIf(url === null)('open attempts in the rows of their jobs', () => {
     expect(await count('jobs')).toBe(0)
   })
 
+  test('in a transaction of the host nothing is asked for it: attempts are written so as soon as it is known', async () => {
+    await migrate(pool, { schema })
+    const storage = open()
+    const revision = await made(storage, 'w')
+    const publishBound = async (id: string) => {
+      const client = await pool.connect()
+      await client.query('begin')
+      await storage.using(client).events.ingest([entry('w', revision, event(id), [attempt(`a${id}`, id)])], enqueue)
+      await client.query('commit')
+      client.release()
+    }
+    let n = 0
+    const next = async () => {
+      await publishBound(String(++n))
+      return (await forms())[1]
+    }
+    await expect.poll(next).toBeGreaterThan(0)
+    expect(await settle(storage, await claimAll(storage))).toEqual(Array.from({ length: n }, () => settled))
+  })
+
   test('no process of the version before gets hold of one', async () => {
     await migrate(pool, { schema })
     const { storage } = await withEvents(['1'])
