@@ -20,17 +20,22 @@ interface Asked {
 export class OneRow {
   #isOn = false
   #askedAt = -Infinity
+  #asking: Promise<boolean> | null = null
 
-  async isOn({ ask, t, bound }: Asked): Promise<boolean> {
+  async isOn(db: Asked): Promise<boolean> {
     // Inside a transaction of the host nothing is asked for this alone: what is known serves.
-    if (this.#isOn || bound || performance.now() - this.#askedAt < askEveryMs) return this.#isOn
-    const rows = await ask(sql`select 1 from ${t.migrations} where version = ${step.version}::int`)
-    this.#askedAt = performance.now()
-    return (this.#isOn = rows.length > 0)
+    if (this.#isOn || db.bound || performance.now() - this.#askedAt < askEveryMs) return this.#isOn
+    return await (this.#asking ??= this.#ask(db).finally(() => (this.#asking = null)))
   }
 
   /** Asks outside, for transactions that follow. */
   ask(db: Asked): void {
     this.isOn(db).catch(() => {})
+  }
+
+  async #ask({ ask, t }: Asked): Promise<boolean> {
+    const rows = await ask(sql`select 1 from ${t.migrations} where version = ${step.version}::int`)
+    this.#askedAt = performance.now()
+    return (this.#isOn = rows.length > 0)
   }
 }
