@@ -18,6 +18,7 @@ export type Columns<Item> = Readonly<Record<string, readonly [type: Type, of: (i
  * compare each row with each.
  */
 export function rowsOf<Item>(items: readonly Item[], idOf: (item: Item) => string, columns: Columns<Item>): Sql {
+  if (items.length === 1) return rowOf(items[0]!, idOf, columns)
   const names = Object.keys(columns)
   const cells = names.map((name) => {
     const [type, of] = columns[name]!
@@ -28,6 +29,17 @@ export function rowsOf<Item>(items: readonly Item[], idOf: (item: Item) => strin
     select g.id collate "C" as id${raw(answered.join(''))}
     from rows from (jsonb_array_elements_text(${json(items.map(idOf))}::text::jsonb)${joined(cells)})
       as g (id, ${raw(names.join(', '))})`
+}
+
+/** A single item. Most statements of a quiet system are about one, and need no arrays, nor joins of unknown size. */
+function rowOf<Item>(item: Item, idOf: (item: Item) => string, columns: Columns<Item>): Sql {
+  const cells = Object.entries(columns).map(([name, [type, of]]) => {
+    const cell = of(item, 0)
+    const value = isNull(cell) ? null : String(cell)
+    const typed = type === 'id' ? 'text collate "C"' : type === 'text' ? 'text' : `text::${type}`
+    return sql`, ${value}::${raw(`${typed} as ${name}`)}`
+  })
+  return sql`select ${idOf(item)}::text collate "C" as id${joined(cells)}`
 }
 
 function joined(pieces: readonly Sql[]): Sql {

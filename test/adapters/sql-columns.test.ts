@@ -81,6 +81,7 @@ describe.skipIf(url === null)('items as rows of PostgreSQL', () => {
       { id: 'z', text: null },
     ]
     expect(await rows(items)).toEqual(items.map(row))
+    for (const item of items) expect(await rows([item])).toEqual([row(item, 0)])
   })
 
   test('no items are no rows', async () => {
