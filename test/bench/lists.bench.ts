@@ -127,7 +127,7 @@ async function timed(read: () => Promise<void>): Promise<number> {
 /** What autovacuum would have done in five days. */
 async function analyze({ postgres: connectionString, schema }: Place): Promise<void> {
   const pool = new Pool({ connectionString, max: 1 })
-  for (const name of ['events', 'attempts', 'outcomes', 'open_attempts']) {
+  for (const name of ['events', 'attempts', 'outcomes', 'jobs']) {
     await pool.query(`vacuum analyze ${schema}.${name}`)
   }
   await pool.end()
