@@ -19,7 +19,7 @@ export interface Database {
    * wake at the commit. A rollback to a savepoint takes it back with the jobs. Null elsewhere.
    */
   readonly woken: Sql | null
-  /** Shared with the databases that run in transactions of the host. */
+  /** Where new open attempts stand. Shared with the databases that run in transactions of the host. */
   readonly oneRow: OneRow
   /** Runs a statement whose text is always the same, so that it is worth preparing. */
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>

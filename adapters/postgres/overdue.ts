@@ -1,7 +1,7 @@
 import type { Attempts } from '../../src/contracts/storage/attempts.ts'
 import { lowRank } from '../../src/core/job-rank.ts'
 import type { Database } from './database.ts'
-import { raw, type Sql, sql } from '../sql/sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import { dueAt } from './waiting.ts'
 
 /** A page of open attempts that are overdue, in the order of their due times. */
@@ -36,6 +36,6 @@ export function overdue(
     cross join lateral (${ofGroup(0)} union all ${ofGroup(lowRank)}) o`
   return sql`
     select o.id, w.id as workspace_id, o.endpoint_id, o.scheduled_at
-    from (${apart} ${unqueued ? raw('') : jobs}) o join ${t.workspaces} w on w.key = o.workspace
+    from (${apart} ${unqueued ? nothing : jobs}) o join ${t.workspaces} w on w.key = o.workspace
     order by o.scheduled_at, o.id limit ${limit}::int`
 }
