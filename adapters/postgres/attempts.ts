@@ -2,13 +2,13 @@ import type { AttemptQuery, Attempts, PlannedAttempt } from '../../src/contracts
 import { type IdBounds, idBounds, idOfDue, slackMs } from '../../src/core/id-bounds.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { number } from '../sql/values.ts'
-import { attemptOf, plannedOf } from './attempt-rows.ts'
+import { attemptOf } from './attempt-rows.ts'
 import { hasAstray, idsWithin } from './astray.ts'
 import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
-import { eventOf } from '../sql/rows.ts'
+import { deliveryOf, loading } from './loading.ts'
 import { overdue } from './overdue.ts'
 import { settle } from './settle.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
@@ -43,30 +43,8 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
   return {
     async load(ids) {
       const rows = await run(sql`
-        select w.id as workspace_id, w.revision, ${attemptColumns}, e.event_type, e.data, e.trace, e.ingested_at, e.unique_id,
-          e.created_at as event_created_at, e.updated_at as event_updated_at
-        from ${t.open_anywhere} o
-        join ${t.workspaces} w on w.key = o.workspace
-        join ${t.attempts} a on a.id = o.id
-        join ${t.events} e on e.id = a.event_id
-        where o.id = any(array(select unnest(${ids}::text[])))`)
-      const deliveries = new Map(
-        rows.map((row) => [
-          row['id'] as string,
-          {
-            workspaceId: row['workspace_id'] as string,
-            revision: number(row['revision']),
-            attempt: plannedOf(row),
-            event: eventOf({
-              ...row,
-              id: row['event_id'],
-              created_at: row['event_created_at'],
-              updated_at: row['event_updated_at'],
-            }),
-            ...(typeof row['trace'] === 'string' && { trace: row['trace'] }),
-          },
-        ]),
-      )
+        select l.* from unnest(${ids}::text[]) g (id) cross join lateral (${loading(db, raw('g.id'))}) l`)
+      const deliveries = new Map(rows.map((row) => [row['id'] as string, deliveryOf(row)]))
       return ids.flatMap((id) => deliveries.get(id) ?? [])
     },
 

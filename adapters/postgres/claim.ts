@@ -5,11 +5,13 @@ import { maxFor } from '../../src/core/fair-share.ts'
 import { alone } from './claim-alone.ts'
 import { asked, type Choice, type Round } from './claim-round.ts'
 import { number, numberOrNull, type Row } from '../sql/values.ts'
+import { unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { inTurns } from './claim-in-turns.ts'
 import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
-import { type Sql, sql } from '../sql/sql.ts'
+import { deliveryOf, loading } from './loading.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 // How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
 //
@@ -26,6 +28,8 @@ import { type Sql, sql } from '../sql/sql.ts'
 
 /** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
+/** A claim answers no more data of events than this, so that it takes no longer than it should. */
+const maxLoadedBytes = 16_000_000
 /**
  * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any
  * other statement, since the server may be slow rather than silent.
@@ -53,9 +57,10 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
 
   async function claimed(options: ClaimOptions, token: string): Promise<readonly Claim[]> {
     const claims: Claim[] = []
+    const { loads = false } = options
     const take = async (round: Round, choice: Choice) => {
-      const rows = await db.run(statement(db, round, choice), isSlow ? {} : { answerMs })
-      const taken = rows.filter((row) => row['id'] !== null).map((row) => claimOf(row, round.token))
+      const rows = await db.run(statement(db, round, choice, loads), isSlow ? {} : { answerMs })
+      const taken = rows.filter((row) => row['job'] !== null).map((row) => claimOf(row, round.token, loads))
       claims.push(...byLevel(taken, round.used))
       const row = rows[0]! // at least one row
       return { taken, planned: number(row['planned']), met: number(row['met']), until: numberOrNull(row['until']) }
@@ -94,8 +99,9 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
 }
 
 /** One statement: hints are read, jobs are chosen and taken, and what is known then is written. */
-function statement(db: Database, round: Round, { parts, taken, order, summary }: Choice): Sql {
+function statement(db: Database, round: Round, { parts, taken, order, summary }: Choice, loads: boolean): Sql {
   const { now, leaseMs, token } = round
+  const maxBytes = unseen(Math.floor(maxLoadedBytes / round.limit), 'int')
   return sql`
     with ${hintsRead(db)},
     ${parts},
@@ -107,8 +113,9 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
     -- Not a job that somebody else wrote since this statement began: that job has another place now, and waits.
     taken as materialized (select * from locked_jobs where (id in (select id from claimed)) is true),
     ${moved(db, round)}
-    select t.id, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until
+    select t.id as job, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until${loads ? raw(', l.*') : nothing}
     from (${summary}) s left join taken t on true
+    ${loads ? sql`left join lateral (${loading(db, raw('t.id'), maxBytes)}) l on true` : nothing}
     order by ${order}`
 }
 
@@ -123,12 +130,19 @@ function byLevel(claims: readonly Claim[], used: ReadonlyMap<string, number>): r
   return levels.size < 2 ? claims : levelled.toSorted((a, b) => a.level - b.level).map(({ each }) => each)
 }
 
-function claimOf(row: Row, token: string): Claim {
+function claimOf(row: Row, token: string, loads: boolean): Claim {
   return {
-    id: row['id'] as string,
+    id: row['job'] as string,
     workspace: row['workspace'] as string,
     group: row['group_id'] as string,
     ...fromRank(number(row['due_at'])),
     token,
+    ...(loads && loadedIn(row)),
   }
+}
+
+/** The attempt of a job; the caller asks for one whose data is long. */
+function loadedIn(row: Row): Pick<Claim, 'delivery'> {
+  if (row['id'] === null) return { delivery: null }
+  return row['data'] === null ? {} : { delivery: deliveryOf(row) }
 }

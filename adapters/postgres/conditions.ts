@@ -1,4 +1,5 @@
 import type { Round } from './claim-round.ts'
+import type { Database } from './database.ts'
 import { arrayText } from '../sql/columns.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
@@ -28,4 +29,12 @@ export function closedGroups({ closed }: Round): Sql {
   return closed.length === 0
     ? nothing
     : sql`closed as materialized (select unnest(${arrayText(closed)}::text::text[]) as id),`
+}
+
+/** Whether an attempt is open. */
+export function isOpenAttempt({ t }: Database, id: Sql): Sql {
+  return sql`(
+    (select true from ${t.jobs} n where n.id = ${id} and n.workspace is not null) is true
+    or (select true from ${t.open_attempts} n where n.id = ${id}) is true
+  )`
 }

@@ -82,14 +82,6 @@ function queued(
   )}`
 }
 
-/** Whether an attempt is open. */
-export function isOpenAttempt({ t }: Database, id: Sql): Sql {
-  return sql`(
-    (select true from ${t.jobs} n where n.id = ${id} and n.workspace is not null) is true
-    or (select true from ${t.open_attempts} n where n.id = ${id}) is true
-  )`
-}
-
 /** Where the jobs of new attempts go: nowhere, beside the open attempts, or into the same rows. */
 export type JobsOfAttempts = null | 'beside' | 'same row'
 

@@ -1,8 +1,8 @@
 import type { Storage } from '../../src/contracts/storage.ts'
 import { number } from '../sql/values.ts'
+import { isOpenAttempt } from './conditions.ts'
 import type { Database } from './database.ts'
 import { servedForMs } from './claim-round.ts'
-import { isOpenAttempt } from './open-attempts.ts'
 import { pastRaces } from './ask-again.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 

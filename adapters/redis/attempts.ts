@@ -2,7 +2,6 @@ import type { Job } from '../../src/contracts/queue.ts'
 import type {
   Attempts,
   Delivery,
-  NewAttempt,
   Settlement,
   StoredAttempt,
   Undelivered,
@@ -11,30 +10,20 @@ import { AttemptLists, parseAttempt } from './attempt-lists.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
-import { attemptArgs, eventOf } from './events.ts'
+import { attemptArgs } from './events.ts'
+import { deliveryOf, loadedWidth, loadFunctions } from './loading.ts'
 import { attemptConditions, whereIn } from './filters.ts'
 import { listing, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 import { settleAll } from './settle.ts'
 import { readTallies } from './tallies.ts'
 
-/**
- * ARGV: ids. Answers workspace, its revision, planned, and row, data and trace of the event ('' when purged or missing)
- * of each open attempt.
- */
+/** ARGV: ids. Answers what `loadedOf` does of each open attempt. */
 const load = script(
-  `${attemptFunctions}
+  `${attemptFunctions}${loadFunctions}
 local reply = {}
 for _, id in ipairs(ARGV) do
-  local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'room', 'status', 'planned', 'event')
-  local workspace = nameOf(attempt[1])
-  if workspace and attempt[2] == 'OPEN' then
-    local event = redis.call('HMGET', tag .. ':event:' .. nameIn(attempt[4]), 'row', 'data', 'trace')
-    local revision = redis.call('HGET', tag .. ':room:' .. attempt[1], 'revision')
-    for _, value in ipairs({ workspace, revision, attempt[3], event[1] or '', event[2] or '', event[3] or '' }) do
-      reply[#reply + 1] = value
-    end
-  end
+  for _, value in ipairs(loadedOf(id) or {}) do reply[#reply + 1] = value end
 end
 return reply`,
   { again: true },
@@ -170,23 +159,8 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     async load(ids) {
       const deliveries: Delivery[] = []
       for (const part of chunks(ids, 100)) {
-        for (const row of rowsOf(await run(connection, load, tag, part), 6)) {
-          const [workspaceId, revision, planned, event, data, trace] = row as [
-            string,
-            string,
-            string,
-            string,
-            string,
-            string,
-          ]
-          deliveries.push({
-            workspaceId,
-            revision: Number(revision),
-            attempt: JSON.parse(planned) as NewAttempt, // written by ingest, settle or add
-            event: event === '' ? null : eventOf(event, data),
-            ...(trace !== '' && { trace }),
-          })
-        }
+        const rows = rowsOf(await run(connection, load, tag, part), loadedWidth)
+        deliveries.push(...rows.map(deliveryOf))
       }
       return deliveries
     },

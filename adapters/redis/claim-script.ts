@@ -1,17 +1,8 @@
 import { shareFactor } from '../../src/core/fair-share.ts'
+import { answering, repeated } from './claim-answer-script.ts'
+import { eventFunctions } from './event-script.ts'
+import { loadFunctions } from './loading.ts'
 import { queueFunctions } from './queue-script.ts'
-
-/** A claim that arrives twice, since its first answer did not come, answers the jobs that it took the first time. */
-const repeated = `
-local before = { '' }
-for _, id in ipairs(redis.call('ZRANGEBYSCORE', queue .. 'held', lease, lease)) do
-  local due, holder, group = findJob(id)
-  if string.sub(holder, 1, #token + 1) == token .. '/' then
-    for _, value in ipairs({ string.sub(holder, #token + 2), group, '1', id, due }) do before[#before + 1] = value end
-  end
-end
-if #before > 1 then return before end
-`
 
 /** Pauses that are over, holds that lapsed and heads of the version before: at most 250 of each a run. */
 const arrivals = `
@@ -195,9 +186,9 @@ for _, offer in ipairs(found) do
   beginning[offer.level] = level
 end
 
--- The reply holds runs of jobs of one group: workspace, name of the group, how many jobs, then id and rank of each.
+-- The reply holds runs of jobs of one group: workspace, name of the group, how many jobs, then what \`answerJob\` says of each.
 local function endRun()
-  if run then reply[runAt] = tostring((#reply - runAt) / 2) end
+  if run then reply[runAt] = tostring((#reply - runAt) / width) end
 end
 
 local function take(offer)
@@ -211,8 +202,7 @@ local function take(offer)
     reply[#reply + 1] = ''
     run, runAt = group, #reply
   end
-  reply[#reply + 1] = id
-  reply[#reply + 1] = rank
+  answerJob(reply, id, rank)
   jobs[#jobs + 1] = id
   jobs[#jobs + 1] = rank .. group.value
   holds[#holds + 1] = lease
@@ -333,18 +323,18 @@ return reply`
  * A claim: see `Queue.claim`. What it reads is bounded by the limit and by what the caller names.
  *
  * ARGV: limit, free, cap, now, end of the lease, token, and as JSON four lists: groups that give nothing, slots in use by
- * group, by workspace, and by jobs of low priority by group (each name and number in turn); at last the slots that jobs of low priority may take of a group.
- * Answers "more" where heads were left for another run, or '', then of consecutive jobs of a group workspace, group, how many,
- * and id and rank of each.
+ * group, by workspace, and by jobs of low priority by group (each name and number in turn); the slots that jobs of low priority
+ * may take of a group; 1 to load the attempts. Answers "more" where heads were left for another run, or '', then of consecutive
+ * jobs of a group workspace, group, how many, and what `answerJob` says of each.
  */
-export const claimScript = `${queueFunctions}
+export const claimScript = `${eventFunctions}${queueFunctions}${loadFunctions}
 local limit, free, cap = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
 local now, time, lease, token = ARGV[4], tonumber(ARGV[4]), ARGV[5], ARGV[6]
-local lowInUse, maxLow = {}, tonumber(ARGV[8])
+local lowInUse, maxLow, loads = {}, tonumber(ARGV[8]), ARGV[9] == '1'
 local closed, groupsInUse, workspacesInUse = {}, {}, {}
 local told = cjson.decode(ARGV[7])
 for _, group in ipairs(told[1]) do closed[group] = true end
 for i = 1, #told[2], 2 do groupsInUse[told[2][i]] = told[2][i + 1] end
 for i = 1, #told[3], 2 do workspacesInUse[told[3][i]] = told[3][i + 1] end
 for i = 1, #told[4], 2 do lowInUse[told[4][i]] = told[4][i + 1] end
-${repeated}${arrivals}${offers}${turns}${choice}${holding}`
+${answering}${repeated}${arrivals}${offers}${turns}${choice}${holding}`

@@ -3,6 +3,7 @@ import { fromRank, maxLow } from '../../src/core/job-rank.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { claimScript } from './claim-script.ts'
 import type { Connection } from './client.ts'
+import { deliveryOf, loadedWidth } from './loading.ts'
 import { queueFunctions } from './queue-script.ts'
 import { run, script } from './scripts.ts'
 
@@ -48,7 +49,7 @@ export function claimer(connection: Connection, tag: string): (options: ClaimOpt
 async function claimJobs(
   connection: Connection,
   tag: string,
-  { limit, free, cap, busy, leaveOut, leaseMs, now }: ClaimOptions,
+  { limit, free, cap, busy, leaveOut, leaseMs, now, loads = false }: ClaimOptions,
   tokens: string[],
 ): Promise<readonly Claim[]> {
   const claims: Claim[] = []
@@ -66,8 +67,9 @@ async function claimJobs(
       random,
       slotArgument(inUse, cap, leaveOut),
       maxLow(cap),
+      loads ? 1 : 0,
     ])
-    const taken = claimsOf(reply, random)
+    const taken = claimsOf(reply, random, loads)
     claims.push(...taken)
     if (taken.length < wanted && reply[0] !== 'more') break
     if (claims.length < limit) inUse = withTaken(inUse, taken)
@@ -76,16 +78,26 @@ async function claimJobs(
 }
 
 /** Runs of jobs of one group. */
-function claimsOf(reply: readonly string[], random: string): Claim[] {
+function claimsOf(reply: readonly string[], random: string, loads: boolean): Claim[] {
   const claims: Claim[] = []
+  const width = loads ? 3 + loadedWidth : 2
   for (let at = 1; at < reply.length;) {
     const [workspace, group, count] = reply.slice(at, at + 3) as [string, string, string] // as the script answers
     const token = `${random}/${workspace}`
-    const end = at + 3 + 2 * Number(count)
-    for (at += 3; at < end; at += 2)
-      claims.push({ id: reply[at]!, workspace, group, ...fromRank(Number(reply[at + 1])), token })
+    const end = at + 3 + width * Number(count)
+    for (at += 3; at < end; at += width) {
+      const rest = loads ? loadedIn(reply, at + 2) : null
+      claims.push({ id: reply[at]!, workspace, group, ...fromRank(Number(reply[at + 1])), token, ...rest })
+    }
   }
   return claims
+}
+
+/** The attempt of a job, unless the script left it to be asked for. */
+function loadedIn(reply: readonly string[], at: number): Pick<Claim, 'delivery'> {
+  const what = reply[at]
+  if (what === '?') return {}
+  return { delivery: what === '-' ? null : deliveryOf(reply.slice(at + 1, at + 1 + loadedWidth)) }
 }
 
 /** Groups that give nothing, then slots in use by group, by workspace, and by jobs of low priority. */

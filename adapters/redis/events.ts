@@ -1,7 +1,7 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
 import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
-import type { StoredEvent } from '../../src/schema/event.ts'
+import { type EventRow, eventOf, withData } from './event-row.ts'
 import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
@@ -17,9 +17,6 @@ import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /** The most text that one run of a script is given, in UTF-16 units. */
 const textPerScript = 4 * 1024 * 1024
-
-/** An event without `data`, with the size of `data`. */
-type Row = Omit<StoredEvent, 'data'> & { readonly bytes: number }
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
@@ -181,21 +178,21 @@ return { tostring(erased) }`,
 const erasedPerScript = 10
 
 export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
-  const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<Row>> => {
+  const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<EventRow>> => {
     const { event_type, unique_id, created_at, ingested_at } = query
-    const wanted = (row: Row) => (isEventListed(row, query) ? row : null)
+    const wanted = (row: EventRow) => (isEventListed(row, query) ? row : null)
     if (unique_id !== undefined) {
       const [json] = await run(connection, byUniqueId, tag, [workspaceId, unique_id])
-      return listOf(json === undefined ? null : wanted(JSON.parse(json) as Row)) // written by ingest
+      return listOf(json === undefined ? null : wanted(JSON.parse(json) as EventRow)) // written by ingest
     }
     const room = await workspaceNumber(connection, tag, workspaceId)
-    return listing<Row>(connection, tag, {
+    return listing<EventRow>(connection, tag, {
       index: `room:${room}:events${event_type === undefined ? '' : `:type:${event_type}`}`,
       where: whereIn('created', created_at),
       exact: ingested_at === undefined,
       kind: 'event',
       fields: ['row'],
-      parse: (_id, [json]) => (json === '' ? null : wanted(JSON.parse(json!) as Row)), // written by ingest
+      parse: (_id, [json]) => (json === '' ? null : wanted(JSON.parse(json!) as EventRow)), // written by ingest
     })
   }
 
@@ -240,7 +237,7 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
       // An event purged between the two reads is left out.
       const rows = page.rows.flatMap(({ bytes: _, ...event }, i) => {
         const text = data[i]
-        return typeof text === 'string' ? [inOrder(event, text)] : []
+        return typeof text === 'string' ? [withData(event, text)] : []
       })
       return { ...page, rows }
     },
@@ -256,23 +253,21 @@ export function attemptArgs(attempt: PlannedAttempt, isAgain = false): readonly 
   return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
 }
 
-/** An event from the stored row and the data. */
-export function eventOf(json: string, data: string): StoredEvent {
-  const { bytes: _, ...event } = JSON.parse(json) as Row // written by ingest
-  return inOrder(event, data)
-}
-
-function inOrder({ id, event_type, ...rest }: Omit<StoredEvent, 'data'>, data: string): StoredEvent {
-  return { id, event_type, data, ...rest }
-}
-
 function argsOf(
   { workspaceId, revision, event, attempts, trace, token }: IngestEntry,
   encoder: TextEncoder,
 ): (string | number)[] {
   const { id, event_type, data, ingested_at, unique_id, created_at, updated_at } = event
   const bytes = encoder.encode(data).byteLength
-  const row = JSON.stringify({ id, event_type, ingested_at, unique_id, created_at, updated_at, bytes } satisfies Row)
+  const row = JSON.stringify({
+    id,
+    event_type,
+    ingested_at,
+    unique_id,
+    created_at,
+    updated_at,
+    bytes,
+  } satisfies EventRow)
   const unique = unique_id === null ? ['', ''] : ['unique', unique_id]
   const head = [
     workspaceId,

@@ -1,4 +1,5 @@
 import type { EnginePart } from './engine.ts'
+import type { Delivery } from './storage/delivery.ts'
 
 /** A job names an attempt and when it falls due. It carries no data: storage does. */
 export interface Job {
@@ -32,6 +33,11 @@ export interface Lease {
 /** A job held by one worker until its lease ends. The token proves the hold; a stale token changes nothing. */
 export interface Claim extends Job {
   readonly token: string
+  /**
+   * Where the claim `loads`: what `Attempts.load` would answer of the attempt, null where that would leave the attempt out.
+   * Missing: the caller asks for it. Holds are judged without it.
+   */
+  readonly delivery?: Delivery | null
 }
 
 /** Slots that a caller has in use. A workspace or a group that is not named uses none. */
@@ -55,6 +61,8 @@ export interface ClaimOptions {
   readonly leaveOut: ReadonlySet<string>
   readonly leaseMs: number
   readonly now: number
+  /** Whether to answer the attempts too, if the queue can: only where the storage of the same engine holds them. Default false. */
+  readonly loads?: boolean
 }
 
 /**

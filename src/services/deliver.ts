@@ -10,8 +10,11 @@ import { AttemptSender } from './send-attempt.ts'
 import { AttemptSettler } from './settle-attempt.ts'
 
 export interface Deliver {
-  /** Loads open attempts. Attempts that are closed, and those of deleted workspaces, are left out. */
-  load(ids: readonly string[]): Promise<readonly Loaded[]>
+  /**
+   * Loads the attempts of jobs, but for those that the claim answered. Attempts that are closed, and those of deleted
+   * workspaces, are left out.
+   */
+  load(jobs: readonly Pick<Claim, 'id' | 'delivery'>[]): Promise<readonly Loaded[]>
   /**
    * Sends a request, or finds why not. `busy`: we had no place for the request. That is no try: nothing was sent, and
    * the attempt stays as it is. Null when it was canceled: then nothing is known of what the receiver saw.
@@ -40,7 +43,7 @@ export function deliverService(ctx: Context): Deliver {
   const sender = new AttemptSender(ctx)
   const settler = new AttemptSettler(ctx)
   return {
-    load: (ids) => load(ctx, ids),
+    load: (jobs) => load(ctx, jobs),
     attempt: (loaded, until) => sender.attempt(loaded, until),
     conclude: (loaded, sent, claim) => conclude(ctx, loaded, sent, claim),
     settle: (conclusion, options = atOnce) => settler.settle(conclusion, options),
@@ -52,10 +55,11 @@ export function deliverService(ctx: Context): Deliver {
 
 const atOnce = { lingers: false }
 
-async function load(ctx: Context, ids: readonly string[]): Promise<readonly Loaded[]> {
-  const deliveries = await ctx.storage.attempts.load(ids)
+async function load(ctx: Context, jobs: Parameters<Deliver['load']>[0]): Promise<readonly Loaded[]> {
+  const unknown = jobs.flatMap(({ id, delivery }) => (delivery === undefined ? id : []))
+  const rest = unknown.length === 0 ? [] : await ctx.storage.attempts.load(unknown)
   const loaded: Loaded[] = []
-  for (const delivery of deliveries) {
+  for (const delivery of [...jobs.flatMap((job) => job.delivery ?? []), ...rest]) {
     const configuration = await ctx.configuration.atLeast(delivery.workspaceId, delivery.revision)
     if (configuration === null) continue // the workspace was deleted
     const endpoint = configuration.endpoints.get(delivery.attempt.endpoint_id) ?? null

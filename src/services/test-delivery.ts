@@ -70,7 +70,7 @@ export function testDeliveryService(ctx: Context, ingest: Ingest, deliver: Deliv
       attemptId = attempt.id
       return [attempt]
     })
-    const [held] = await deliver.load([attemptId])
+    const [held] = await deliver.load([{ id: attemptId }])
     if (held === undefined) throw notMade()
     const loaded = dueAtOnce(held)
     const sent = await deliver.attempt(loaded, new Cancellation())

@@ -62,7 +62,7 @@ export class Deliveries {
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
       const maxInLine = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
       const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead: maxInLine })
-      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now() })
+      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads: ctx.ownQueue })
       const { admitted, surplus } = slots.taken(claims, request)
       if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
       const givenBack = holds.giveBack(surplus, { insists: false }) // of slow and new endpoints, which have one slot
@@ -88,7 +88,7 @@ export class Deliveries {
   async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
     const { deliver, limits, complain } = this.#needs
     try {
-      const loaded = await deliver.load(claimed.map(({ claim }) => claim.id))
+      const loaded = await deliver.load(claimsOf(claimed))
       const { ready, obsolete } = matchJobs(claimed, loaded)
       if (this.isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
       return { ...(await limits.take(ready)), obsolete }

@@ -40,6 +40,7 @@ export function isReceiver(): boolean {
   const counts = { arrived: 0, repeated: 0 }
   const server = kind === 'receive' ? answering(arrived) : silent()
   server.listen(0, '127.0.0.1', () => process.send?.((server.address() as AddressInfo).port)) // it listens on a port
+  process.on('disconnect', () => process.exit()) // the bench ended, however it did
   process.on('message', () => {
     process.send?.({ ...counts })
     seen.clear()

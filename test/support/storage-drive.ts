@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import type { Claim } from '../../src/contracts/queue.ts'
 import type { AttemptQuery, NewAttempt, Settlement } from '../../src/contracts/storage/attempts.ts'
 import type { ListQuery, TimeRange } from '../../src/contracts/storage/list.ts'
@@ -234,9 +235,15 @@ export async function drive(
         leaveOut: new Set(below(4) === 0 ? [of(endpoints)] : []),
         leaseMs: 30,
         now,
+        loads: below(2) === 0,
       })
       claims.push(...taken)
-      return taken.map(({ token: _, ...job }) => job)
+      const loaded = await storage.attempts.load(taken.map(({ id }) => id))
+      const byId = new Map(loaded.map((delivery) => [delivery.attempt.id, delivery]))
+      return taken.map(({ token: _, delivery, ...job }) => ({
+        ...job,
+        isLoaded: delivery === undefined || isDeepStrictEqual(delivery, byId.get(job.id) ?? null),
+      }))
     },
     async () => {
       const last = made.slice(-12).map(({ id }) => id)

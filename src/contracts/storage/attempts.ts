@@ -5,9 +5,11 @@ import type {
   FinalStatus,
   TriggerMode,
 } from '../../schema/attempt.ts'
-import type { StoredEvent } from '../../schema/event.ts'
 import type { Claim, Job, Lease } from '../queue.ts'
+import type { Delivery, NewAttempt } from './delivery.ts'
 import type { ListQuery, Page, TimeRange } from './list.ts'
+
+export type { Delivery, NewAttempt }
 
 export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
   readonly attempted_at?: TimeRange
@@ -25,17 +27,6 @@ export interface AttemptQuery extends Omit<ListQuery, 'name' | 'metadata'> {
   readonly scheduled_at?: TimeRange
   /** For attempts that were asked for by hand, in place of `scheduled_at`: null leaves them out. */
   readonly scheduled_at_by_hand?: TimeRange | null
-}
-
-/** An attempt to be made. */
-export interface NewAttempt {
-  readonly id: string
-  readonly event_id: string
-  readonly endpoint_id: string
-  readonly attempt_number: number
-  readonly scheduled_at: number
-  readonly trigger_mode: TriggerMode
-  readonly created_at: number
 }
 
 /** An attempt to be added. */
@@ -80,16 +71,6 @@ export interface Enqueueing {
  */
 export interface Adding extends Enqueueing {
   readonly first?: boolean
-}
-
-/** What is needed to make an open attempt. `event` is null when it was purged; `revision` is the workspace's of now. */
-export interface Delivery {
-  readonly workspaceId: string
-  readonly revision: number
-  readonly attempt: NewAttempt
-  readonly event: StoredEvent | null
-  /** The trace context stored with the event; missing when the event has none. */
-  readonly trace?: string
 }
 
 /** How an outcome is counted. */

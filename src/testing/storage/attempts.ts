@@ -49,6 +49,29 @@ export const attemptCases: Contract<Storage> = [
     equal(await storage.attempts.load([]), [], 'of none')
   }),
 
+  promise('a claim that loads answers what a load would, or leaves it to the caller', async (storage) => {
+    const revision = await filled(
+      storage,
+      [event('e', { data: '{"n":1}' }), event('f')],
+      [attempt('t', 'e'), attempt('u', 'e'), attempt('v', 'f')],
+      true,
+    )
+    const traced = { ...entry('w', revision, event('g'), [attempt('x', 'g')]), trace: 'a trace' }
+    await storage.events.ingest([traced], { enqueue: true })
+    await storage.attempts.settle([settlement('w', attempt('u', 'e'))], plain) // its job stays
+    const asked = ['t', 'u', 'v', 'x']
+    const loaded = await storage.attempts.load(asked)
+    const claims = await claimAll(storage, start, { loads: true })
+    equal(ids(claims).toSorted(), asked, 'claimed')
+    for (const { id, delivery } of claims) {
+      if (delivery === undefined) continue
+      equal(delivery, loaded.find((each) => each.attempt.id === id) ?? null, `what the claim says of ${id}`)
+    }
+    const other = await claimAll(storage, start + 60_000)
+    equal(ids(other).toSorted(), asked, 'claimed when the holds had ended')
+    equal(other.filter(({ delivery }) => delivery !== undefined).length, 0, 'loaded although nobody asked')
+  }),
+
   promise('attempts are added to events that are there, once', async (storage) => {
     await filled(storage, [event('e')], [attempt('t', 'e')])
     const other = await made(storage, 'other')

@@ -166,7 +166,7 @@ export async function filled(
 }
 
 /** Takes every due job of the storage's own queue. */
-export async function claimAll(storage: Storage, now = start): Promise<readonly Claim[]> {
+export async function claimAll(storage: Storage, now = start, { loads = false } = {}): Promise<readonly Claim[]> {
   const queue = there(storage.queue, 'a queue of the same engine')
   return queue.claim({
     limit: 100,
@@ -176,5 +176,6 @@ export async function claimAll(storage: Storage, now = start): Promise<readonly 
     leaveOut: new Set(),
     leaseMs: 30_000,
     now,
+    loads,
   })
 }
