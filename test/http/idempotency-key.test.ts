@@ -212,9 +212,15 @@ const stamps = ({ ingested_at, created_at, updated_at }: Event) => ({ ingested_a
 test('a process that gave no answer for five minutes counts as dead', async () => {
   const clock = fakeClock()
   const storage = memory()
-  const hanging = { ...storage.sources, insert: () => new Promise<never>(() => {}) }
   const source = { type: 'http', name: 's', config: { http: { path: '/s', methods: ['POST'] } } }
-  void keyed({ ...storage, sources: hanging }, { clock }).post('/sources', 'k', source)
+  await new Promise<void>((isInserting) => {
+    const insert = () => {
+      isInserting()
+      return new Promise<never>(() => {})
+    }
+    const sources = { ...storage.sources, insert }
+    void keyed({ ...storage, sources }, { clock }).post('/sources', 'k', source)
+  })
   const { post } = keyed(storage, { clock })
   await clock.advance(5 * 60_000 - 1)
   expect((await post('/sources', 'k', source)).status).toBe(409)
