@@ -1,5 +1,6 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { fromRank } from '../../src/core/job-rank.ts'
+import { maxLoadedBytes } from '../../src/core/loaded-bytes.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
 import { alone } from './claim-alone.ts'
@@ -28,8 +29,6 @@ import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 
 /** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
-/** A claim answers no more data of events than this, so that it takes no longer than it should. */
-const maxLoadedBytes = 16_000_000
 /**
  * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any
  * other statement, since the server may be slow rather than silent.
@@ -141,7 +140,7 @@ function claimOf(row: Row, token: string, loads: boolean): Claim {
   }
 }
 
-/** The attempt of a job; the caller asks for one whose data is long. */
+/** The attempt of a job. The caller asks for one whose data is longer than its part of what a claim may answer. */
 function loadedIn(row: Row): Pick<Claim, 'delivery'> {
   if (row['id'] === null) return { delivery: null }
   return row['data'] === null ? {} : { delivery: deliveryOf(row) }

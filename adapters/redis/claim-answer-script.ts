@@ -1,7 +1,5 @@
+import { maxLoadedBytes } from '../../src/core/loaded-bytes.ts'
 import { loadedWidth } from './loading.ts'
-
-/** A reply of so many bytes of data loads no more. */
-const maxLoadedBytes = 16_000_000
 
 /**
  * What the reply says of a job: its id and rank, and where the caller loads, `+` and what `loadedOf` answers, `-` where that
@@ -17,7 +15,7 @@ local function answerJob(reply, id, rank)
   local loaded = bytes < ${maxLoadedBytes} and loadedOf(id)
   reply[at + 3] = loaded and '+' or loaded == nil and '-' or '?'
   for i = 1, ${loadedWidth} do reply[at + 3 + i] = loaded and loaded[i] or '' end
-  bytes = bytes + #reply[at + 8]
+  bytes = bytes + (loaded and #loaded[5] or 0) -- the data
 end
 `
 
