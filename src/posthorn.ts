@@ -59,7 +59,8 @@ export function makePosthorn(
 function assemble(platform: Platform, options: Options): Posthorn {
   const settings = parseSettings(options)
   const log = safeLogger(options.logger ?? consoleLogger())
-  const engine = options.storage ?? engineOnDemand('memory', async () => (await memoryEngine()).memory())
+  const engine =
+    options.storage ?? engineOnDemand({ name: 'memory', inProcess: true }, async () => (await memoryEngine()).memory())
   const clock = engineClock(options.clock ?? systemClock(), () => engine.time(), log)
   const startedAt = clock.elapsed()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)

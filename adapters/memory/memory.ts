@@ -103,6 +103,7 @@ const nothingToOpen = {
 function nouns(access: Access, keep: number) {
   return {
     name: 'memory',
+    inProcess: true,
     workspaces: memoryWorkspaces(access),
     endpoints: memoryCollection('endpoints', access),
     sources: memoryCollection('sources', access),

@@ -35,6 +35,11 @@ import type { Statistics } from './storage/statistics.ts'
 export interface Storage extends EnginePart {
   /** The engine, for messages: `memory`, `postgres`, `redis`. */
   readonly name: string
+  /**
+   * Whether everything stays in this process: then nothing survives the end of the process, and a write costs too little to wait for
+   * others. Default false.
+   */
+  readonly inProcess?: boolean
   readonly workspaces: Workspaces
   readonly endpoints: Collection<Endpoint, OwnedQuery>
   readonly sources: Collection<Source, OwnedQuery>

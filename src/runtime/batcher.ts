@@ -17,12 +17,13 @@ const minEntriesBeside = 32
 const minBytesBeside = 128 * 1024
 const maxWaitMs = 5
 const deadlineMs = 10_000
-const lingerMs = 50
+const lingerMs = 100
+const maxLingering = 16
 
 export interface Batcher<Entry, Answer> {
   /**
-   * Joins the next batch and answers for this entry alone. An entry that `lingers` waits up to 50 ms for a batch that
-   * others make. Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB, `add` throws
+   * Joins the next batch and answers for this entry alone. An entry that `lingers` waits up to 100 ms, for a batch that
+   * others make, or until 16 entries wait. Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB, `add` throws
    * `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
@@ -109,7 +110,7 @@ class Batches<Entry, Answer> {
       const waiting = { entry, workspace, bytes, number: ++this.#numbers, resolve, reject }
       if (!batches) return void this.#send([waiting])
       this.#queue.add(waiting)
-      if (lingers) return this.#lingering.set()
+      if (lingers && this.#queue.size < maxLingering) return this.#lingering.set()
       this.#hurryAll()
       this.#schedulePump()
     })

@@ -74,28 +74,31 @@ const own = {
   close: true,
 } satisfies Partial<Calls<Storage>>
 
+/** What is known of the storage before it is loaded. */
+type Known = Pick<Storage, 'name' | 'inProcess'>
+
 /** A part that is loaded by now, or a promise of the part. */
 type Source<Part> = () => Part | Promise<Part>
 
 /** The storage that `load` makes, loaded when something is first asked of it: those who bring their own never load it. */
-export function engineOnDemand(name: string, load: () => Promise<Storage>): Engine {
+export function engineOnDemand(known: Known, load: () => Promise<Storage>): Engine {
   const engine = lazy(load)
   return {
-    ...storageOf(name, engine),
+    ...storageOf(known, engine),
     // The host gets the engine at once; if the handle is unusable, the first call says so.
     using: (tx, options) =>
       boundOf(
-        name,
+        known,
         lazy(async () => (await engine()).using!(tx, options)),
       ),
   }
 }
 
-function boundOf(name: string, bound: Source<BoundStorage>): BoundStorage {
-  return { ...storageOf(name, bound), ...deferred<BoundStorage, 'inTransaction'>({ inTransaction: true }, bound) }
+function boundOf(known: Known, bound: Source<BoundStorage>): BoundStorage {
+  return { ...storageOf(known, bound), ...deferred<BoundStorage, 'inTransaction'>({ inTransaction: true }, bound) }
 }
 
-function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'> {
+function storageOf(known: Known, engine: Source<Storage>): Omit<Engine, 'using'> {
   const part = <Key extends keyof Storage>(key: Key): Source<NonNullable<Storage[Key]>> => {
     return () => {
       const there = engine()
@@ -103,7 +106,7 @@ function storageOf(name: string, engine: Source<Storage>): Omit<Engine, 'using'>
     }
   }
   return {
-    name,
+    ...known,
     ...deferred(own, engine),
     workspaces: deferred(workspaces, part('workspaces')),
     endpoints: deferred(collection, part('endpoints')),

@@ -123,7 +123,7 @@ export class Deliveries {
     }
     slots.freed(claim, sent?.slow ?? null)
     leaveLine(sent?.slow ?? true)
-    const lingers = paced && sent?.slow === true // to be stored with others
+    const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true) // to be stored with others
     // Without `sent` the hold was lost, or nobody knows what the receiver got: another try waits for the lease to end.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
     letGo.ended(hold)

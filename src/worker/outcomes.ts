@@ -20,8 +20,8 @@ export class Outcomes {
   }
 
   /**
-   * Stores an outcome. Tries again while the storage is away, until `cancellation`. `lingers`: waits up to 50 ms, so that
-   * several outcomes are stored together.
+   * Stores an outcome. Tries again while the storage is away, until `cancellation`. `lingers`: waits up to 100 ms, or
+   * until 16 wait, so that several outcomes are stored together.
    */
   async store(conclusion: Conclusion, cancellation: Cancellation, { lingers }: { lingers: boolean }): Promise<void> {
     for (;;) {

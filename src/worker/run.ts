@@ -34,7 +34,7 @@ export class Run {
     // Processes for the code of tenants take as long to start as the engine takes to answer: side by side.
     const [advice] = await Promise.all([this.#verified(), ctx.plugins.ready(ctx.platform)])
     for (const sentence of new Set(advice)) ctx.log.warn(sentence)
-    if (ctx.storage.name === 'memory' && ctx.platform.production?.()) {
+    if (ctx.storage.inProcess === true && ctx.platform.production?.()) {
       ctx.log.warn('posthorn keeps everything in memory: nothing survives a restart of this process')
     }
     if (!ctx.secrets.seals) {

@@ -10,7 +10,7 @@ import { promises } from './suite.ts'
 
 const close = async () => {}
 
-const onDemand = () => engineOnDemand('memory', async () => memory())
+const onDemand = () => engineOnDemand({ name: 'memory', inProcess: true }, async () => memory())
 
 describe.each([
   ['memory', memory],

@@ -111,7 +111,7 @@ describe('a batcher', () => {
   test('lets what lingers go along with the next that does not, in order', async () => {
     const { flushes, subject, clock } = byHand()
     const answers = [subject.add(1, { lingers: true }), subject.add(2, { lingers: true })]
-    await clock.advance(49)
+    await clock.advance(99)
     expect(flushes).toEqual([])
     answers.push(subject.add(3))
     await turn()
@@ -120,7 +120,7 @@ describe('a batcher', () => {
     expect(await Promise.all(answers)).toEqual(['answer 1', 'answer 2', 'answer 3'])
   })
 
-  test('sends what lingers 50 ms after the first of it, though other flushes end before', async () => {
+  test('sends what lingers 100 ms after the first of it, though other flushes end before', async () => {
     const { flushes, subject, clock } = byHand()
     const answers = [subject.add(1)]
     await turn()
@@ -128,16 +128,28 @@ describe('a batcher', () => {
     flushes[0]!.answer()
     await clock.advance(30)
     answers.push(subject.add(3, { lingers: true }))
-    await clock.advance(19)
+    await clock.advance(69)
     expect(flushes).toHaveLength(1)
     await clock.advance(1)
     expect(flushes[1]!.batch).toEqual([2, 3])
     answers.push(subject.add(4, { lingers: true }))
-    await clock.advance(50)
+    await clock.advance(100)
     expect(flushes[2]!.batch).toEqual([4])
     flushes[1]!.answer()
     flushes[2]!.answer()
     expect(await Promise.all(answers)).toHaveLength(4)
+  })
+
+  test('sends what lingers once 16 entries wait', async () => {
+    const { flushes, subject, sizes } = byHand()
+    const answers = Array.from({ length: 15 }, (_, n) => subject.add(n, { lingers: true }))
+    await turn()
+    expect(sizes()).toEqual([])
+    answers.push(subject.add(15, { lingers: true }))
+    await turn()
+    expect(sizes()).toEqual([16])
+    flushes[0]!.answer()
+    expect(await Promise.all(answers)).toHaveLength(16)
   })
 
   test('sends what lingers at once when somebody waits for the end', async () => {

@@ -7,7 +7,7 @@ import { attempt, entry, event, everything, ids, made } from '../../src/testing/
 
 function counted(fails = 0) {
   let loads = 0
-  const engine = engineOnDemand('memory', async () => {
+  const engine = engineOnDemand({ name: 'memory', inProcess: true }, async () => {
     if (++loads <= fails) throw new Error('the chunk cannot be fetched')
     return memory()
   })
@@ -16,7 +16,8 @@ function counted(fails = 0) {
 
 test('an engine is not loaded before something is asked of it, and once however many ask', async () => {
   const { engine, loads } = counted()
-  expect([engine.name, loads()]).toEqual(['memory', 0])
+  const { name, inProcess } = memory()
+  expect([engine.name, engine.inProcess, loads()]).toEqual([name, inProcess, 0])
   await Promise.all([engine.ping(), engine.queue.stats(0), engine.workspaces.find('default')])
   await engine.inbox.size()
   expect(loads()).toBe(1)

@@ -99,7 +99,8 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
 
   const storage = intercepted(world.storage, around)
   const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
-    storage: { ...storage, limiter: world.storage.limiter!, time: async () => world.clock.now() },
+    // Several processes share it, as they share an engine.
+    storage: { ...storage, inProcess: false, limiter: world.storage.limiter!, time: async () => world.clock.now() },
     ...(world.queue !== undefined && { queue: intercepted(world.queue, around) }),
     clock,
     http,
