@@ -7,6 +7,13 @@ import { textOf } from './support/texts.ts'
 
 const suffix = '?text'
 
+/** What takes long: some two hundred processes, killed engines, many seeds. `npm run test:slow` runs them. */
+export const slow = [
+  'test/cli/**/*.test.ts',
+  'test/adapters/*-kill.test.ts',
+  'test/simulation/{many-seeds,postgres}.test.ts',
+]
+
 export default defineConfig({
   plugins: [
     pagesInTests,
@@ -22,11 +29,11 @@ export default defineConfig({
   test: {
     root: fileURLToPath(new URL('..', import.meta.url)),
     include: ['test/**/*.test.ts'],
-    // These have a package.json of their own, so that the main install stays light; the command line has a config of its
-    // own, since its tests start some two hundred processes.
+    // These folders have a package.json of their own, so that the main install stays light.
     exclude: [
       ...configDefaults.exclude,
-      'test/{bench,browser,clients,cli,faults,interop,json-schema,package,runtime,transactions}/**',
+      'test/{bench,browser,clients,faults,interop,json-schema,package,runtime,transactions}/**',
+      ...slow,
     ],
     // Most files wait for servers and timers more than they compute.
     maxWorkers: 3,

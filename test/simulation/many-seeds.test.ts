@@ -1,0 +1,12 @@
+import { expect, test } from 'vitest'
+
+import { simulateAll } from '../support/simulate-all.ts'
+
+// `simulation.test.ts` has the first 200.
+test(
+  '800 runs more of deaths, lost answers, failing receivers and wrong clocks lose nothing and double nothing',
+  { timeout: 600_000 },
+  async () => {
+    expect(await simulateAll({ from: 200, to: 1000 })).toBeGreaterThan(800)
+  },
+)

@@ -1,0 +1,18 @@
+import { expect } from 'vitest'
+
+import { simulate } from '../../src/testing/simulation/simulate.ts'
+
+const sideBySide = 20
+
+/** Runs the simulation with these seeds, `to` left out. Answers how many requests were sent. Throws what a run breaks. */
+export async function simulateAll({ from, to }: { from: number; to: number }): Promise<number> {
+  let sends = 0
+  for (let first = from; first < to; first += sideBySide) {
+    const seeds = Array.from({ length: Math.min(sideBySide, to - first) }, (_, i) => first + i)
+    for (const report of await Promise.all(seeds.map((seed) => simulate({ seed })))) {
+      expect(report.deaths).toBeGreaterThan(0)
+      sends += report.sends
+    }
+  }
+  return sends
+}
