@@ -1,7 +1,7 @@
 import type { Catalogue } from './contracts/catalogue.ts'
 import type { EngineClock } from './contracts/clock.ts'
 import type { HttpClient } from './contracts/http-client.ts'
-import type { Inbox } from './contracts/inbox.ts'
+import type { Inbox, Message, NewMessage } from './contracts/inbox.ts'
 import type { Limiter } from './contracts/limiter.ts'
 import type { Logger, SignalName, Signals } from './contracts/observer.ts'
 import type { Platform } from './contracts/platform.ts'
@@ -92,6 +92,20 @@ export interface Handed {
   notStored(mayBe: boolean): void
 }
 
+/** Hands messages that are about to be put into the inbox to the worker of this process. */
+export interface MessageHandOff {
+  /** The message as it is to be put, with a lease. Null when the worker does not take it over. */
+  take(message: Message): HandedMessage | null
+}
+
+export interface HandedMessage {
+  readonly message: NewMessage
+  /** The message was put. The worker handles it where it is `held`, see `PutAnswer`. */
+  stored(held: boolean): void
+  /** The message was not put, or nobody knows. */
+  notStored(): void
+}
+
 /** Everything that services need from outside. An instance has a single context; `using(tx)` derives a context with the bound storage. */
 export interface Context {
   readonly storage: Storage
@@ -127,8 +141,11 @@ export interface Context {
   readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */
   readonly resends: boolean
-  /** Where attempts may be handed to the worker of this process; null while no worker runs, and inside a transaction of the host. */
-  readonly handOff: { to: HandOff | null }
+  /**
+   * Where attempts, and messages of the inbox, may be handed to the worker of this process; null while no worker runs, and inside a
+   * transaction of the host.
+   */
+  readonly handOff: { to: HandOff | null; messagesTo: MessageHandOff | null }
   /** Says that attempts were stored: their jobs go to the queue if storage did not write them itself, and the worker wakes. */
   enqueued(jobs: readonly Job[]): void
   /** Says that the attempts of these endpoints need wait no longer: their jobs may be claimed at once. */

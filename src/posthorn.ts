@@ -106,7 +106,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
-    handOff: { to: null },
+    handOff: { to: null, messagesTo: null },
     enqueued(added) {
       ctx.handOff.to?.queued(added)
       const hint = wakeFor(added, jobs, clock)
@@ -190,7 +190,7 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
     configuration: configurationReader({ ...outer, storage, secrets }, outer.configuration),
     batches: false,
     resends: false,
-    handOff: { to: null },
+    handOff: { to: null, messagesTo: null },
     enqueued: (jobs) => void added.push(...jobs),
     resumed: async (endpointIds) => void resumed.push(...endpointIds),
     emit(name, signal) {

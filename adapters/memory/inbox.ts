@@ -17,9 +17,18 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
         const { inbox } = state
         return messages.map((message): PutAnswer => {
           if (!Number.isFinite(message.received_at)) return { kind: 'rejected', cause: noTime() }
-          if (inbox.messages.has(message.id) || inbox.dead.has(message.id)) return { kind: 'stored' }
-          inbox.messages.set(message.id, { message: { ...message }, token: null, heldUntil: 0, tries: 0 })
-          wait(inbox, message)
+          const { lease, ...kept } = message
+          const existing = inbox.messages.get(kept.id)
+          if (existing !== undefined || inbox.dead.has(kept.id)) {
+            return { kind: 'stored', ...(lease !== undefined && existing?.token === lease.token && { held: true }) }
+          }
+          if (lease !== undefined) {
+            inbox.messages.set(kept.id, { message: kept, token: lease.token, heldUntil: lease.until, tries: 1 })
+            add(inbox.held, [lease.until, kept.id])
+            return { kind: 'stored', held: true }
+          }
+          inbox.messages.set(kept.id, { message: kept, token: null, heldUntil: 0, tries: 0 })
+          wait(inbox, kept)
           state.news.messages = true
           return { kind: 'stored' }
         })

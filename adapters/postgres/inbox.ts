@@ -1,4 +1,4 @@
-import type { Inbox, Message, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, NewMessage, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
@@ -49,20 +49,38 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
       ) c order by c.lap limit 1
     ) n
     where w.found < ${limit}::int`
-  const insert = (messages: readonly Message[]) =>
-    run(sql`
-    insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at)
-    select id, workspace_id, event_type, data, unique_id, trace, received_at
-    from jsonb_to_recordset(${json(messages.map(({ workspaceId, ...row }) => ({ ...row, workspace_id: workspaceId })))}::text::jsonb)
-      as m (id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint)
-    where not exists (select from ${t.dead_messages} d where d.id = m.id)
-    order by id
-    on conflict do nothing`)
+  /** Answers the tokens with which messages are held, by their ids: those of other callers are left out. */
+  const insert = async (messages: readonly NewMessage[]): Promise<ReadonlyMap<unknown, unknown>> => {
+    const given = messages.map(({ workspaceId, lease, ...row }) => {
+      return { ...row, workspace_id: workspaceId, token: lease?.token ?? null, held_until: lease?.until ?? 0 }
+    })
+    const held = await run(sql`
+      with given as materialized (
+        select * from jsonb_to_recordset(${json(given)}::text::jsonb) as m (
+          id text collate "C", workspace_id text, event_type text, data text, unique_id text, trace text, received_at bigint,
+          token text, held_until bigint
+        )
+      ),
+      added as (
+        insert into ${t.messages} (id, workspace_id, event_type, data, unique_id, trace, received_at, token, held_until, tries)
+        select *, (token is not null)::int from given g
+        where not exists (select from ${t.dead_messages} d where d.id = g.id)
+        order by id
+        on conflict do nothing
+        returning id, token
+      )
+      select id, token from added
+      union all
+      select id, token from given g where token = (select m.token from ${t.messages} m where m.id = g.id)`)
+    return new Map(held.map(({ id, token }) => [id, token]))
+  }
   /** Where the engine refuses a batch, it is halved until the message at fault stands alone. */
-  const store = async (messages: readonly Message[]): Promise<readonly PutAnswer[]> => {
+  const store = async (messages: readonly NewMessage[]): Promise<readonly PutAnswer[]> => {
     try {
-      await insert(messages)
-      return messages.map(() => ({ kind: 'stored' }))
+      const held = await insert(messages)
+      return messages.map(({ id, lease }) => {
+        return { kind: 'stored', ...(lease !== undefined && held.get(id) === lease.token && { held: true }) }
+      })
     } catch (cause) {
       if (db.bound || !isRefusal(cause)) throw cause
       if (messages.length === 1) return [{ kind: 'rejected', cause }]
@@ -74,7 +92,7 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
     async put(messages) {
       if (messages.length === 0) return []
       const answers = await store(messages)
-      await notify('messages')
+      if (messages.some(({ lease }) => lease === undefined)) await notify('messages')
       return answers
     },
 

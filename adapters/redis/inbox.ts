@@ -64,30 +64,37 @@ local function letGo(from, each)
 end
 `
 
-/** ARGV: id, workspace, received_at, row, data of each message. Answers of each why it was refused, or ''. */
+/**
+ * ARGV: id, workspace, received_at, row, data, token and end of the lease of each message, both '' where it has none. Answers of each
+ * '' or 'held', or why it was refused.
+ */
 const put = script(
   `${aloneFunctions}${inboxFunctions}
 local begun
-local function store(id, workspace, at, row, data)
+local function store(id, workspace, at, row, data, token, lease)
   begun = false
   if not isTime(at) then error({ err = 'a time is not a number' }) end
   for _, name in ipairs({ 'dead', 'kept', 'messages' }) do
     if redis.call('HEXISTS', inbox .. name, id) == 1 then return end
   end
   begun = true
-  redis.call('HSET', inbox .. 'kept', id, at .. ' 0 - ' .. workspace)
+  local isHeld = token ~= ''
+  redis.call('HSET', inbox .. 'kept', id, at .. (isHeld and ' 1 ' .. token or ' 0 -') .. ' ' .. workspace)
   redis.call('HSET', inbox .. 'rows', id, row)
   redis.call('HSET', inbox .. 'data', id, data)
-  wait(id, at, workspace)
+  if isHeld then redis.call('ZADD', inbox .. 'holds', lease, id) else wait(id, at, workspace) end
 end
 local reply = {}
-for i = 1, #ARGV, 5 do
-  local refused = alone(store, unpack(ARGV, i, i + 4))
+for i = 1, #ARGV, 7 do
+  local id, token = ARGV[i], ARGV[i + 5]
+  local refused = alone(store, unpack(ARGV, i, i + 6))
   if refused and begun then
-    for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.pcall('HDEL', inbox .. name, ARGV[i]) end
-    redis.pcall('ZREM', inbox .. 'line:' .. ARGV[i + 1], ARGV[i])
+    for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.pcall('HDEL', inbox .. name, id) end
+    redis.pcall('ZREM', inbox .. 'line:' .. ARGV[i + 1], id)
+    redis.pcall('ZREM', inbox .. 'holds', id)
   end
-  reply[#reply + 1] = refused or ''
+  local isHeld = not refused and token ~= '' and select(3, find(id)) == token
+  reply[#reply + 1] = refused or (isHeld and 'held' or '')
 end
 return reply`,
   { again: true },
@@ -239,6 +246,12 @@ return { tostring(redis.call('HLEN', inbox .. 'kept') + redis.call('XLEN', inbox
   { again: true },
 )
 
+function putAnswerOf(answer: string): PutAnswer {
+  if (answer === '') return { kind: 'stored' }
+  if (answer === 'held') return { kind: 'stored', held: true }
+  return { kind: 'rejected', cause: refusal(answer) }
+}
+
 export function redisInbox(connection: Connection, tag: string, listener: Listener): Inbox {
   const { announce } = announcer(connection, putChannel(tag))
   const holds = (taken: readonly Taken[]) => taken.flatMap(({ id, token }) => [id, token])
@@ -250,14 +263,20 @@ export function redisInbox(connection: Connection, tag: string, listener: Listen
     async put(messages) {
       const answers: PutAnswer[] = []
       for (const part of chunks(messages)) {
-        const args = part.flatMap(({ data, ...row }) => {
-          return [row.id, row.workspaceId, row.received_at, JSON.stringify(row), data]
+        const args = part.flatMap(({ data, lease, ...row }) => {
+          return [
+            row.id,
+            row.workspaceId,
+            row.received_at,
+            JSON.stringify(row),
+            data,
+            lease?.token ?? '',
+            lease?.until ?? '',
+          ]
         })
-        for (const refused of await run(connection, put, tag, args)) {
-          answers.push(refused === '' ? { kind: 'stored' } : { kind: 'rejected', cause: refusal(refused) })
-        }
+        for (const answer of await run(connection, put, tag, args)) answers.push(putAnswerOf(answer))
       }
-      if (messages.length > 0) announce()
+      if (messages.some(({ lease }) => lease === undefined)) announce()
       return answers
     },
     async take({ limit, maxBytes, leaseMs, now }) {

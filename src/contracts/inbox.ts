@@ -12,14 +12,27 @@ export interface Message {
   readonly trace?: string
 }
 
+/**
+ * A message to be stored. With a `lease` it is stored as taken once, with that token, until `until` (unix milliseconds):
+ * the caller handles it as soon as it is stored, and nothing has to take it.
+ */
+export interface NewMessage extends Message {
+  readonly lease?: { readonly token: string; readonly until: number }
+}
+
 /** A message held until its lease ends. `tries` counts how often it was taken, this time included. */
 export interface Taken extends Message {
   readonly token: string
   readonly tries: number
 }
 
-/** `rejected`: the engine refused this message alone. */
-export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected'; readonly cause: unknown }
+/**
+ * `stored`: `held` where the message is held with the lease that came with it. An inbox that takes no leases leaves that out, and
+ * gives the message to a later take. `rejected`: the engine refused this message alone.
+ */
+export type PutAnswer =
+  | { readonly kind: 'stored'; readonly held?: true }
+  | { readonly kind: 'rejected'; readonly cause: unknown }
 
 /**
  * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. The
@@ -27,8 +40,11 @@ export type PutAnswer = { readonly kind: 'stored' } | { readonly kind: 'rejected
  * the two orders may differ a little.
  */
 export interface Inbox extends EnginePart {
-  /** Stores messages, and answers message by message. A message whose id exists already is left as it is, and 'stored'. */
-  put(messages: readonly Message[]): Promise<readonly PutAnswer[]>
+  /**
+   * Stores messages, and answers message by message. A message whose id exists already is left as it is, and 'stored'; `held`
+   * too where it is held with the token of its lease, so that a call may be repeated.
+   */
+  put(messages: readonly NewMessage[]): Promise<readonly PutAnswer[]>
   /**
    * Takes up to `limit` waiting messages in turns by workspace: one message of each, then a second message of each, and
    * so on, as long as their data has at most `maxBytes` bytes of UTF-8 together. The first message is taken whatever
@@ -49,6 +65,6 @@ export interface Inbox extends EnginePart {
   bury(taken: readonly Taken[], reason: string): Promise<void>
   /** Messages waiting and held, without the dead. */
   size(): Promise<number>
-  /** Calls `wake` when messages were put anywhere: a hint. Answers how to stop. */
+  /** Calls `wake` when messages without a lease were put anywhere: a hint. Answers how to stop. */
   onPut?(wake: () => void): Promise<() => Promise<void>>
 }

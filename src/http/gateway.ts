@@ -131,7 +131,7 @@ class Gateway {
       await ctx.catalogue.check(incoming.event_type, incoming.data)
       if (tries === 0) await this.#ingest.admit(found.configuration.workspace)
       if (found.source.async) {
-        return accepted(found.source, this.#eventIdNames, await putAside(ctx, incoming, found))
+        return accepted(found.source, this.#eventIdNames, await putAside(ctx, this.#ingest, incoming, found))
       }
       const stored = await this.#ingest.under(found.configuration, incoming)
       if (stored !== 'stale') return accepted(found.source, this.#eventIdNames, stored.event.id)

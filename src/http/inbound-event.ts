@@ -3,7 +3,7 @@ import { parseJson, sliceProperty } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
-import type { Incoming } from '../services/ingest.ts'
+import type { Incoming, Ingest } from '../services/ingest.ts'
 import type { Found } from './source-lookup.ts'
 
 /**
@@ -25,19 +25,20 @@ export function eventOf(body: Uint8Array): Incoming {
  * Puts an event of an async source into the inbox, and answers the id that the event will have. Null for an event with
  * a `unique_id`: the id is known only once the event is stored, since an event with that `unique_id` may exist already.
  */
-export async function putAside(ctx: Context, incoming: Incoming, { configuration }: Found): Promise<string | null> {
+export async function putAside(
+  ctx: Context,
+  ingest: Ingest,
+  incoming: Incoming,
+  { configuration }: Found,
+): Promise<string | null> {
   const id = ctx.newId()
   const trace = ctx.telemetry?.current()
-  const message = {
+  await ingest.later({
     ...incoming,
     id,
     workspaceId: configuration.workspace.id,
     received_at: ctx.clock.now(),
     ...(trace && { trace }),
-  }
-  const [answer] = await ctx.inbox.put([message])
-  if (answer?.kind === 'rejected') {
-    throw new PosthornError('internal', 'the inbox refused the event', { cause: answer.cause })
-  }
+  })
   return incoming.unique_id === null ? id : null
 }

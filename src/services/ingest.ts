@@ -1,5 +1,6 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Awaitable } from '../contracts/awaitable.ts'
+import type { Message } from '../contracts/inbox.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
 import type { PublishEnd } from '../contracts/telemetry.ts'
@@ -10,6 +11,7 @@ import type { Workspace } from '../schema/workspace.ts'
 import type { Admit } from './admission.ts'
 import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
+import { MessageWriter } from './message-writer.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { taken } from './violation-error.ts'
 
@@ -38,6 +40,8 @@ export interface Ingest {
     incoming: Incoming,
     attempts: (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[],
   ): Promise<Ingested>
+  /** Puts an event into the inbox, to be stored later. */
+  later(message: Message): Promise<void>
   /** Admits an event of a workspace, at once where it has no limit. @throws PosthornError `rate_limited` beyond `limits.events_per_second` */
   admit(workspace: Workspace): Awaitable<void>
   /** The same for many events. They are refused from the first event on that may not pass. */
@@ -56,6 +60,7 @@ type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => 
 /** Makes events of what comes in: the only way into storage, whoever publishes. */
 export function ingestService(ctx: Context): Ingest {
   const entries = new EntryWriter(ctx)
+  const messages = new MessageWriter(ctx)
   const matched: AttemptsOf = (event, configuration) =>
     fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
 
@@ -89,8 +94,14 @@ export function ingestService(ctx: Context): Ingest {
     under: (configuration, incoming) => store(ctx, entries, configuration, incoming, matched),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,
-    idle: () => entries.idle(),
-    giveUp: () => entries.giveUp(),
+    later: (message) => messages.put(message),
+    async idle() {
+      await Promise.all([entries.idle(), messages.idle()])
+    },
+    giveUp() {
+      entries.giveUp()
+      messages.giveUp()
+    },
   }
 }
 

@@ -55,6 +55,28 @@ export const inboxContract: Contract<Inbox> = [
     equal(await take(inbox), [], 'a held one is not given out again')
   }),
 
+  promise('a message put with a lease is held by the caller, as if it had been taken', async (inbox) => {
+    const lease = { token: 'mine', until: 11_000 }
+    const put = () => inbox.put([{ ...message('a', 1), lease }, message('b', 2)])
+    const held = [{ kind: 'stored', held: true }, { kind: 'stored' }]
+    equal(await put(), held, 'answers')
+    equal(await put(), held, 'answers when the call is repeated')
+    const twice = [message('b', 2), { ...message('b', 2), lease }]
+    equal(await inbox.put(twice), [{ kind: 'stored' }, { kind: 'stored' }], 'one that waits is not held')
+    const other = { ...message('a', 1), lease: { token: 'other', until: 12_000 } }
+    equal(await inbox.put([other]), [{ kind: 'stored' }], 'another caller does not hold it')
+    const [b, ...none] = await take(inbox, 10_999)
+    equal([b?.id, none], ['b', []], 'what is taken while the lease lasts')
+    equal(await inbox.size(), 2, 'size')
+    const [again] = await take(inbox, 11_000)
+    equal([again?.id, again?.tries], ['a', 2], 'when it has ended')
+    await inbox.done([{ ...message('a', 1), token: 'mine', tries: 1 }])
+    equal(await inbox.size(), 2, 'the old token removes nothing')
+    await inbox.put([{ ...message('c', 3), lease }])
+    await inbox.done([{ ...message('c', 3), token: 'mine', tries: 1 }])
+    equal(ids(await take(inbox, 100_000)).toSorted(), ['a', 'b'], 'what is done is gone')
+  }),
+
   promise('what is done is gone', async (inbox) => {
     await inbox.put([message('a', 1), message('b', 2)])
     const [a] = await take(inbox, 10_000, 1)

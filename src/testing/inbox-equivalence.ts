@@ -1,4 +1,4 @@
-import type { Inbox, Message, Taken } from '../contracts/inbox.ts'
+import type { Inbox, NewMessage, Taken } from '../contracts/inbox.ts'
 import { alike, type Equivalence, inBoth } from './equivalence.ts'
 import { random } from './random.ts'
 import { start } from './storage/rows.ts'
@@ -14,7 +14,8 @@ export async function runInboxEquivalence({ seed, operations, left, right }: Equ
   let now = start
   let count = 0
 
-  const message = (): Message => ({
+  const message = (): NewMessage => ({
+    ...(below(4) === 0 && { lease: { token: `t${below(3)}`, until: now + below(200) } }),
     id: `m${below(5) === 0 ? below(count + 1) : count++}`,
     // `a` has most messages.
     workspaceId: of(['a', 'a', 'a', 'a', 'b', 'c', 'a:b']),

@@ -24,6 +24,7 @@ export class Passes {
     await upkeep.minute()
     await requeue.page()
     while ((await inbox.batch()) > 0 && isInTime());
+    await inbox.idle()
     await background.idle()
     await this.#claimAll(isInTime)
     while (holds.size > 0) {

@@ -2,6 +2,7 @@ import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
 import { LocalHandOff } from './hand-off.ts'
+import { LocalMessageHandOff } from './inbox-hand-off.ts'
 import { wakeup, type Wakeup } from './wakeup.ts'
 import type { Needs } from './needs.ts'
 
@@ -26,6 +27,7 @@ export class Run {
     await unlessAborted(signal, this.#open(messages))
     jobs.set(true)
     if (ctx.queue.takesLeases === true) ctx.handOff.to = new LocalHandOff({ ctx, ...this.#parts })
+    ctx.handOff.messagesTo = new LocalMessageHandOff({ ctx, inbox: this.#parts.inbox, signal })
     this.#loops = runLoops({ ctx, parts: this.#parts, wakeups: { jobs, messages }, signal })
   }
 
@@ -54,7 +56,7 @@ export class Run {
 
   async #listen(messages: Wakeup): Promise<void> {
     const { ctx, jobs, changed } = this.#needs
-    const { holds, slots } = this.#parts
+    const { holds, slots, inbox } = this.#parts
     for (const listen of [
       () =>
         ctx.queue.onAdded?.((where) => {
@@ -62,7 +64,11 @@ export class Run {
           slots.backlog.addedElsewhere()
           jobs.wake(holds.isGivingBack ? 'freed' : 'added')
         }),
-      () => ctx.inbox.onPut?.(() => messages.wake('added')),
+      () =>
+        ctx.inbox.onPut?.(() => {
+          inbox.added()
+          messages.wake('added')
+        }),
       () => ctx.storage.onChanged?.(changed),
     ]) {
       if (this.#over.signal.aborted) return
@@ -76,7 +82,9 @@ export class Run {
   /** Ends the loops, and a `begin` that is under way. */
   abort(): void {
     this.#over.abort()
-    this.#needs.ctx.handOff.to = null
+    const { handOff } = this.#needs.ctx
+    handOff.to = null
+    handOff.messagesTo = null
   }
 
   /** Resolves when all loops have ended. */

@@ -4,7 +4,7 @@ import { withDeadline } from '../runtime/deadline.ts'
 import { startTimer } from '../runtime/timer.ts'
 import type { TickReport, Worker } from '../surface/worker.ts'
 import { Deliveries } from './deliveries.ts'
-import { inboxConsumer } from './inbox.ts'
+import { InboxConsumer } from './inbox.ts'
 import { Holds } from './holds.ts'
 import type { Parts } from './loops.ts'
 import type { Needs } from './needs.ts'
@@ -91,6 +91,7 @@ export class LocalWorker implements Worker {
       // Callers that wait for the engine get an error now. Jobs whose outcomes are not stored wait for their leases to end.
       ingest.giveUp()
       deliver.giveUp()
+      this.#parts.inbox.giveUp()
       void ctx.http.close?.()
     } finally {
       stopAborting()
@@ -106,6 +107,8 @@ export class LocalWorker implements Worker {
     const closing = run.closeListeners()
     await this.#parts.deliveries.close()
     await run.loopsEnded()
+    await ingest.idle()
+    await this.#parts.inbox.idle()
     await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
     await ctx.http.close?.()
   }
@@ -162,7 +165,7 @@ function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
     rests,
     outcomes,
     requeue: requeue(ctx),
-    inbox: inboxConsumer(ctx, ingest),
+    inbox: new InboxConsumer(ctx, ingest),
     upkeep: upkeep(ctx, operational),
   }
 }

@@ -61,7 +61,8 @@ test('a workspace that fills the inbox keeps no other one waiting', async () => 
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
 
-async function whileAway(ms: string) {
+/** Events are accepted while the storage is away: handed over by the gateway of the process that works, or left to a take. */
+async function whileAway(ms: string, accepted: 'handed over' | 'taken') {
   const store = memory()
   let isAway = true
   let takes = 0
@@ -77,10 +78,15 @@ async function whileAway(ms: string) {
   const storage = { ...store, events: { ...store.events, ingest } }
   const posthorn = createTestPosthorn({ storage, inbox: { ...store.inbox, take }, logger: silent })
   await posthorn.sources.create('default', { async: true, config: { http: { path: '/in' } } })
-  await posthorn.start()
   const body = '{"event_type":"x","data":{}}'
-  for (let n = 0; n < 3; n++)
-    await posthorn.gateway.fetch(new Request('http://gateway.test/in', { method: 'POST', body }))
+  const accept = async () => {
+    for (let n = 0; n < 3; n++)
+      await posthorn.gateway.fetch(new Request('http://gateway.test/in', { method: 'POST', body }))
+  }
+  if (accepted === 'taken') await accept()
+  await posthorn.start()
+  await posthorn.clock.advance(0)
+  if (accepted === 'handed over') await accept()
   await posthorn.clock.advance(ms)
   const stored = async () => (await posthorn.events.list('default')).data.length
   expect(await stored()).toBe(0)
@@ -90,7 +96,7 @@ async function whileAway(ms: string) {
 test.each(['3s', '40s', '10m'])(
   'what the consumer holds is stored within two seconds of a storage that was away for %s',
   async (ms) => {
-    const { posthorn, stored, returns, takes } = await whileAway(ms)
+    const { posthorn, stored, returns, takes } = await whileAway(ms, 'taken')
     returns()
     await posthorn.clock.advance('2s')
     expect(await stored()).toBe(3)
@@ -99,7 +105,19 @@ test.each(['3s', '40s', '10m'])(
   },
 )
 
+test.each(['3s', '40s', '10m'])(
+  'what was handed over is stored within two seconds of a storage that was away for %s',
+  async (ms) => {
+    const { posthorn, stored, returns, takes } = await whileAway(ms, 'handed over')
+    returns()
+    await posthorn.clock.advance('2s')
+    expect(await stored()).toBe(3)
+    expect(takes()).toBe(ms === '3s' ? 0 : 3)
+    await posthorn.stop()
+  },
+)
+
 test('a stop while the storage is away waits for no storage', async () => {
-  const { posthorn } = await whileAway('3s')
+  const { posthorn } = await whileAway('3s', 'handed over')
   await posthorn.stop({ timeoutMs: 1000 })
 })
