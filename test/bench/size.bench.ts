@@ -1,3 +1,5 @@
+import { parseArgs } from 'node:util'
+
 import { type Contender, isRun, machine, median, quick, runApart, say, sideBySide, table } from './compare.ts'
 import { freshPlace, openPosthorn, type Place } from './engines.ts'
 import {
@@ -16,10 +18,14 @@ import { countdown } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
-// What it costs to have many attempts: deliver and lists beside 10,000 that ended, and beside a million.
+// What it costs to have many attempts: deliver and lists beside 10,000 that ended, and beside a million, or as many thousands
+// as `--stored` says. Words choose engines: `npm run bench -- size postgres --stored=10000000`.
 
-const engines = ['postgres', 'redis'] as const
-const sizes = [10_000, 1_000_000] as const
+const all = ['postgres', 'redis'] as const
+const named = all.filter((engine) => process.argv.includes(engine))
+const engines = named.length > 0 ? named : all
+const { values } = parseArgs({ options: { stored: { type: 'string', default: '1000000' } }, strict: false })
+const sizes = [10_000, Number(values.stored)] as const
 const minRatio = 0.9
 const concurrency = 256
 const rounds = quick ? 3 : 5
@@ -31,7 +37,7 @@ const listMs = 1000
 /** One whose first call takes longer is left. */
 const tooLongMs = 3000
 
-type Engine = (typeof engines)[number]
+type Engine = (typeof all)[number]
 type Posthorn = Awaited<ReturnType<typeof openPosthorn>>['posthorn']
 
 /** Publishes to an endpoint of its own, which is gone with the run, and delivers. */
