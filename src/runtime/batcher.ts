@@ -23,8 +23,8 @@ const maxLingering = 16
 export interface Batcher<Entry, Answer> {
   /**
    * Joins the next batch and answers for this entry alone. An entry that `lingers` waits up to 100 ms, for a batch that
-   * others make, or until 16 entries wait. Beyond the share that the entry's workspace has of 10,000 waiting entries and of 128 MiB, `add` throws
-   * `overloaded`.
+   * others make, or until 16 entries wait. Beyond the share that the entry's workspace has of 10,000 waiting entries
+   * and of 128 MiB, `add` throws `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
   /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */

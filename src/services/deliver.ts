@@ -23,9 +23,8 @@ export interface Deliver {
   /** What follows from a try, to be stored. */
   conclude(loaded: Loaded, sent: Sent, claim: Claim | null): Conclusion
   /**
-   * Stores a conclusion in a single step. `lingers`: waits up to 100 ms or until 16 wait, so that several are stored together; default
-   * false.
-   * A failed call may be repeated: the attempt is closed once, and events are emitted once. Answers the status of the
+   * Stores a conclusion in a single step. `lingers`: waits up to 100 ms or until 16 wait, so that several are stored
+   * together; default false. A failed call may be repeated: the attempt is closed once, and events are emitted once. Answers the status of the
    * attempt; null when another settlement has closed the attempt.
    */
   settle(conclusion: Conclusion, options?: { lingers: boolean }): Promise<FinalStatus | null>
