@@ -96,16 +96,20 @@ describe.skipIf(url === null)('wake-ups on PostgreSQL', () => {
     const { posthorn, notified, forget, end } = await spied()
     forget()
     const startedAt = performance.now()
+    const rests = () => {
+      const times = notified().map(({ at }) => at)
+      return times.slice(1).map((at, i) => at - times[i]!)
+    }
+    // Timers of Node may come a millisecond early. On a busy machine the burst may break off, and rests are short again.
+    const isLong = (ms: number) => ms >= 49
     const publisher = async () => {
-      while (performance.now() - startedAt < 600) await posthorn.events.create('default', order)
+      while (performance.now() - startedAt < 600 || (!rests().some(isLong) && performance.now() - startedAt < 10_000))
+        await posthorn.events.create('default', order)
     }
     await Promise.all(Array.from({ length: 16 }, publisher))
     await rested()
-    const times = notified().map(({ at }) => at)
-    const rests = times.slice(1).map((at, i) => at - times[i]!)
-    // Timers of Node may come a millisecond early.
-    expect(Math.min(...rests)).toBeGreaterThanOrEqual(4)
-    expect(Math.max(...rests)).toBeGreaterThanOrEqual(49)
+    expect(Math.min(...rests())).toBeGreaterThanOrEqual(4)
+    expect(rests().some(isLong)).toBe(true)
     await end()
   })
 
