@@ -134,20 +134,33 @@ describe('an event that an async source accepted', () => {
     await posthorn.stop()
   })
 
-  test('is stored by a stop that comes before it is', async () => {
+  test('is stored by a stop that begins while it is put', async () => {
     const storage = await withSources()
-    const { posthorn, post, start } = await served({ storage })
+    const own = storage.inbox!
+    let answer: () => void = () => {}
+    const answered = new Promise<void>((resolve) => (answer = resolve))
+    const inbox: Inbox = {
+      ...own,
+      async put(messages) {
+        await answered
+        return await own.put(messages)
+      },
+    }
+    const ingest: Storage['events']['ingest'] = async (...asked) => {
+      await new Promise((later) => setTimeout(later, 20))
+      return await storage.events.ingest(...asked)
+    }
+    const slow = { ...storage, events: { ...storage.events, ingest } }
+    const { posthorn, post, start } = await served({ storage: slow, inbox })
     await start()
-    const answers = [post('quiet'), post('quiet'), post('quiet')]
-    await Promise.all([...answers, posthorn.stop()])
+    const status = post('quiet')
     await posthorn.clock.advance(0)
-    const left = await storage.inbox!.size()
-    expect((await stored(posthorn, 'quiet')) + left).toBe(3)
-    const other = await served({ storage })
-    await other.start()
-    await other.posthorn.clock.advance('1s')
-    expect(await stored(other.posthorn, 'quiet')).toBe(3)
-    await other.posthorn.stop()
+    const stopped = posthorn.stop()
+    answer()
+    await stopped
+    expect(await status).toBe(200)
+    expect(await stored(posthorn, 'quiet')).toBe(1)
+    expect(await own.size()).toBe(0)
   })
 })
 
