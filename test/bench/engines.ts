@@ -51,7 +51,7 @@ export async function openStorage(engine: Engine, place: Place): Promise<OpenedS
     })
   }
   if (engine.includes('postgres')) {
-    const pool = new Pool({ connectionString: place.postgres, max: 20 })
+    const pool = new Pool({ connectionString: place.postgres, max: 20, connectionTimeoutMillis: 5000, keepAlive: true })
     pool.on('error', () => {})
     await migrate(pool, { schema: place.schema })
     const store = postgres(pool, { schema: place.schema })

@@ -1,70 +1,86 @@
-import { type Contender, compare, isRun, machine, say, table } from './compare.ts'
-import { engines, freshPlace, openPosthorn } from './engines.ts'
+import { type Contender, compare, isRun, machine, quick, say, sideBySide, table } from './compare.ts'
+import { type Engine, engines, freshPlace, openPosthorn } from './engines.ts'
+import { countdown } from './peers/tools.ts'
 import { isReceiver, startReceiver } from './receiver.ts'
 import { startServers } from './servers.ts'
 
-// One event to 1,000 endpoints, from the call of events.create until all of its attempts are recorded.
+// One event to 1,000 endpoints, and 1,000 events to one of them, from the first call of events.create until all attempts are
+// recorded. Words choose engines: `npm run bench -- fan-out memory`.
 
-const rounds = process.argv.includes('--quick') ? 1 : 5
-const endpoints = 1000
+const named = engines.filter((engine) => process.argv.includes(engine))
+const chosen = named.length > 0 ? named : engines
+const rounds = quick ? 1 : 5
+const deliveries = 1000
+const concurrency = 256
 
+/** So many events to so many endpoints, which is one of the two numbers. */
+function deliveringOn(engine: Engine, endpoints: number): Contender {
+  return async (setting) => {
+    const done = countdown(deliveries)
+    const { posthorn, close } = await openPosthorn(engine, setting, {
+      deliver: { concurrency, perEndpoint: concurrency },
+      settled: done.tell,
+    })
+    await posthorn.config.sync('default', {
+      endpoints: Array.from({ length: endpoints }, (_, i) => ({
+        name: `endpoint ${i}`,
+        request: { url: setting.url },
+        events: ['*'],
+        plugins: [],
+      })),
+    })
+    await posthorn.start()
+    const data = { note: 'n'.repeat(1000) }
+    return {
+      async work() {
+        await sideBySide(deliveries / endpoints, deliveries, () =>
+          posthorn.events.create('default', { event_type: 'bench.event', data }),
+        )
+        await done.over
+      },
+      async close() {
+        await posthorn.stop()
+        await close()
+      },
+    }
+  }
+}
+
+const toMany = (engine: Engine): string => `${engine}, one event to ${deliveries} endpoints`
+const toOne = (engine: Engine): string => `${engine}, ${deliveries} events to one endpoint`
 const contenders: Readonly<Record<string, Contender>> = Object.fromEntries(
-  engines.map((engine): [string, Contender] => [
-    engine,
-    async (setting) => {
-      let left = endpoints
-      let end: () => void
-      const over = new Promise<void>((resolve) => (end = resolve))
-      const settled = (count: number): void => {
-        left -= count
-        if (left === 0) end()
-      }
-      const { posthorn, close } = await openPosthorn(engine, setting, { settled })
-      await posthorn.config.sync('default', {
-        endpoints: Array.from({ length: endpoints }, (_, i) => ({
-          name: `endpoint ${i}`,
-          request: { url: setting.url },
-          events: ['*'],
-          plugins: [],
-        })),
-      })
-      await posthorn.start()
-      return {
-        async work() {
-          await posthorn.events.create('default', { event_type: 'bench.event', data: { note: 'n'.repeat(1000) } })
-          await over
-        },
-        async close() {
-          await posthorn.stop()
-          await close()
-        },
-      }
-    },
+  chosen.flatMap((engine) => [
+    [toMany(engine), deliveringOn(engine, deliveries)],
+    [toOne(engine), deliveringOn(engine, 1)],
   ]),
 )
 
 async function main(): Promise<void> {
   const receiver = await startReceiver()
   const servers = await startServers()
-  const summaries = await compare(engines, {
+  const summaries = await compare(Object.keys(contenders), {
     rounds,
-    items: endpoints,
+    items: deliveries,
     setting: async () => ({ ...freshPlace(servers), url: receiver.url, events: 1, data: '' }),
   })
   await servers.stop()
   receiver.stop()
-  say(`fan-out: one event of 1 KiB to ${endpoints} endpoints, median of ${rounds} interleaved runs`)
+  say(`fan-out: ${deliveries} deliveries of events of 1 KiB, median of ${rounds} interleaved runs`)
   say(machine())
   table(
     ['', 'ms', 'deliveries/s', 'CPU µs/delivery', 'peak MiB'],
     summaries.map(({ name, perSecond, cpuMicros, peakMiB }) => [
       name,
-      ((endpoints / perSecond) * 1000).toFixed(0),
+      ((deliveries / perSecond) * 1000).toFixed(0),
       perSecond.toFixed(0),
       cpuMicros.toFixed(0),
       peakMiB.toFixed(0),
     ]),
   )
+  const rate = (name: string): number => summaries.find((each) => each.name === name)!.perSecond // each was run
+  for (const engine of chosen) {
+    say(`${engine}, one event / ${deliveries} events: ${(rate(toMany(engine)) / rate(toOne(engine))).toFixed(2)}`)
+  }
 }
 
 if (!isReceiver() && !(await isRun(contenders))) {

@@ -51,7 +51,7 @@ for (let round = 0; round < rounds; round++) {
       limit: 50,
       free: 256,
       cap,
-      busy: { workspaces: new Map(), groups: inUse },
+      busy: { workspaces: new Map(), groups: inUse, low: new Map() },
       leaveOut: new Set(),
       leaseMs: 30_000,
       now,

@@ -66,7 +66,7 @@ function replayOf(engine: Engine): Contender {
         const began = sharedNow()
         const replay = (async () => {
           for (let after: string | null | undefined = undefined; after !== null;) {
-            const asked = { missing: true, endpoint_id: 'same', ...(after && { after }) }
+            const asked: object = { missing: true, endpoint_id: 'same', ...(after && { after }) }
             after = (await posthorn.events.replay('default', asked)).next
           }
         })()

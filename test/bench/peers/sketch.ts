@@ -73,7 +73,7 @@ export const sketch: Contender = async ({ postgres, url, events, data }) => {
   let isClaiming = false
 
   async function deliver({ job, id, type, text }: Leased): Promise<void> {
-    const outcome = await http.send({ id, type, data: null }, text)
+    const outcome = await http.send({ id, type, data: {} }, text)
     free++
     void claim()
     await settle({ job, ...outcome })

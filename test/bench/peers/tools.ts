@@ -11,7 +11,7 @@ import { sideBySide } from '../compare.ts'
 export interface OwnEvent {
   readonly id: string
   readonly type: string
-  readonly data: unknown
+  readonly data: object
 }
 
 export interface Outcome {
@@ -178,7 +178,7 @@ export const warmUp = 5000
 /** Publishes events with these data in calls of 500, four under way at once. */
 export async function publishAll(
   count: number,
-  data: unknown,
+  data: object,
   publish: (events: readonly OwnEvent[]) => Promise<unknown>,
 ): Promise<void> {
   await sideBySide(Math.ceil(count / eventsInCall), callsAtOnce, (call) => {
@@ -188,7 +188,7 @@ export async function publishAll(
 }
 
 /** Publishes and waits until all is delivered, lap after lap. */
-export function laps(data: unknown): {
+export function laps(data: object): {
   run(events: number, publish: (events: readonly OwnEvent[]) => Promise<unknown>): Promise<void>
   delivered(count?: number): void
 } {
