@@ -57,6 +57,11 @@ export function asked(
     if (slots < cap) partly.push([group, slots])
     else if (!leaveOut.has(group)) closed.push(group)
   }
+  const low = counted(
+    busy.low,
+    claims.filter(({ priority }) => priority === 'low'),
+    'group',
+  )
   const left = limit - claims.length
   const each = isWide ? left + spare : Math.max(2, Math.ceil(Math.max(minLooks, 3 * left) / met))
   return {
@@ -69,15 +74,7 @@ export function asked(
     used,
     workspaces: json(Object.fromEntries([...used].filter(([, slots]) => slots > 0))),
     groups: json(Object.fromEntries(partly)),
-    low: json(
-      Object.fromEntries(
-        counted(
-          busy.low,
-          claims.filter(({ priority }) => priority === 'low'),
-          'group',
-        ),
-      ),
-    ),
+    low: json(Object.fromEntries([...low].filter(([, slots]) => slots !== 0))),
     closed,
     lines: left + spare,
     groupsEach: Math.min(left + spare, each),

@@ -13,6 +13,7 @@ import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
 import { deliveryOf, loading } from './loading.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
+import { slotsInUse } from './waiting.ts'
 
 // How the tables of the queue are drawn, and why: docs/decisions/queue-tables.md. What makes a claim safe:
 //
@@ -103,6 +104,7 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
   const maxBytes = unseen(Math.floor(maxLoadedBytes / round.limit), 'int')
   return sql`
     with ${hintsRead(db)},
+    ${slotsInUse(round)}
     ${parts},
     locked_jobs as materialized (${taken}),
     claimed as (

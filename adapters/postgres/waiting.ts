@@ -43,9 +43,16 @@ interface Place {
   readonly idFrom?: Sql
 }
 
-/** The slots of a group that this caller has in use, by JSON that names them. */
-function inUse(slots: string, group: Sql): Sql {
-  return slots === '{}' ? raw('0') : sql`coalesce((${slots}::text::jsonb ->> ${group})::bigint, 0)`
+/** The part of a `with` that `inUse` reads, with the comma behind it: groups may be many, so JSON is parsed once for all of them. */
+export function slotsInUse({ groups, low }: Round): Sql {
+  return groups === '{}' && low === '{}'
+    ? nothing
+    : sql`slots as materialized (select ${groups}::text::jsonb as groups, ${low}::text::jsonb as low),`
+}
+
+/** The slots of a group that this caller has in use, or uses for jobs of low priority. */
+function inUse(round: Round, which: 'groups' | 'low', group: Sql): Sql {
+  return round[which] === '{}' ? raw('0') : sql`coalesce(((select ${raw(which)} from slots) ->> ${group})::bigint, 0)`
 }
 
 /**
@@ -55,7 +62,7 @@ function inUse(slots: string, group: Sql): Sql {
 export function offered(db: Database, round: Round, place: Place, { locked = false } = {}): Sql {
   const { group } = place
   const lock = locked ? raw('for update skip locked') : nothing
-  const room = sql`${unseen(round.cap, 'bigint')} - ${inUse(round.groups, group)}`
+  const room = sql`${unseen(round.cap, 'bigint')} - ${inUse(round, 'groups', group)}`
   const part = (isLow: boolean, limit: Sql) => {
     const { from, order } = waiting(db, round, { ...place, dueBy: round.now, isLow })
     return sql`select * from (select j.id, j.due_at, j.ctid as at ${from} ${order} limit ${limit} ${lock}) j`
@@ -65,8 +72,8 @@ export function offered(db: Database, round: Round, place: Place, { locked = fal
 }
 
 /** The slots of a group that are left for jobs of low priority. */
-function lowRoom({ cap, low }: Round, group: Sql): Sql {
-  return sql`greatest(0, ${unseen(maxLow(cap), 'bigint')} - ${inUse(low, group)})`
+function lowRoom(round: Round, group: Sql): Sql {
+  return sql`greatest(0, ${unseen(maxLow(round.cap), 'bigint')} - ${inUse(round, 'low', group)})`
 }
 
 /**

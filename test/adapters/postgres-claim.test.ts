@@ -84,6 +84,36 @@ describe.skipIf(url === null)('claims of PostgreSQL', { timeout: 60_000 }, () =>
     await close()
   })
 
+  test('slots in use are parsed once for a claim, however many jobs it looks at', async () => {
+    const { schema, close } = await schemas.open({ listen: false })
+    const texts: string[] = []
+    const client: PostgresClient = {
+      query(text, values) {
+        if (text.includes('worked_in')) texts.push(text)
+        return pool.query<Row>(text, values)
+      },
+    }
+    const { queue } = postgres(client, { schema, listen: false })
+    await queue.add(Array.from({ length: 40 }, (_, n) => ({ id: `${n}`, workspace: 'w', group: `g${n}`, due_at: 1 })))
+    const slots = new Map(Array.from({ length: 20 }, (_, n) => [`g${n}`, 1]))
+    // The last claims expect one workspace alone.
+    for (let n = 0; n < 8; n++) {
+      const busy = { workspaces: new Map([['w', 20]]), groups: slots, low: slots }
+      const claims = await queue.claim(claimOptions({ limit: 40, cap: 2, busy, now: 1000 }))
+      expect(claims).toHaveLength(40)
+      await queue.release(claims)
+    }
+    expect(texts.some((text) => text.includes('most as materialized'))).toBe(true)
+    for (const text of texts) {
+      const parsed = text.match(/\$\d+::text::jsonb/g) ?? []
+      const once =
+        text.match(/as materialized \(\s*select \$\d+::text::jsonb as \w+(, \$\d+::text::jsonb as \w+)*/g) ?? []
+      expect(parsed.length).toBeGreaterThan(1)
+      expect(once.join().match(/::jsonb/g)).toHaveLength(parsed.length)
+    }
+    await close()
+  })
+
   test('eight processes that add, claim, pause and give back at once never lock each other out', async () => {
     const { schema, close } = await schemas.open({ listen: false })
     const failures: unknown[] = []
