@@ -7,8 +7,8 @@ import { waitingShares } from './waiting-shares.ts'
 import { withDeadline } from './deadline.ts'
 
 const maxEntries = 500
+const maxRows = 2000
 const maxBytes = 4 * 1024 * 1024
-const maxInFlight = 2
 /**
  * A second flush starts beside the first flush when at least this many entries or bytes wait, or when the first takes
  * this long.
@@ -38,6 +38,7 @@ interface Waiting<Entry, Answer> extends Waits {
   readonly entry: Entry
   readonly workspace: string
   readonly bytes: number
+  readonly rows: number
   /** Entries are numbered as they come. */
   readonly number: number
   resolve(answer: Answer): void
@@ -47,16 +48,20 @@ interface Waiting<Entry, Answer> extends Waits {
 interface BatcherOptions<Entry, Answer> {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
+  /** How many rows an entry makes, about. Default: 1. */
+  rowsOf?(entry: Entry): number
   /** The workspace of an entry. */
   workspaceOf(entry: Entry): string
   readonly clock: Clock
   readonly batches: boolean
   readonly resends?: boolean
+  /** Default: 2. */
+  readonly maxInFlight?: number
   onOverload?(): void
 }
 
 /**
- * Turns single calls into batches, at most 500 entries and 4 MiB each, in turns by workspace. At most two flushes are
+ * Turns single calls into batches, at most 500 entries, 2,000 rows and 4 MiB each, in turns by workspace. At most two flushes are
  * in flight: the second only when it is worth a separate statement (32 entries or 128 KiB), or when the first takes
  * longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent
  * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends
@@ -76,6 +81,7 @@ class Batches<Entry, Answer> {
   readonly #options: BatcherOptions<Entry, Answer>
   readonly #queue = new InTurns<Waiting<Entry, Answer>>()
   readonly #shares = waitingShares()
+  readonly #maxInFlight: number
   readonly #lingering: DelayedCall
   readonly #patience: DelayedCall
   #numbers = 0
@@ -90,6 +96,7 @@ class Batches<Entry, Answer> {
 
   constructor(options: BatcherOptions<Entry, Answer>) {
     this.#options = options
+    this.#maxInFlight = options.maxInFlight ?? 2
     this.#lingering = new DelayedCall(options.clock, lingerMs, () => this.#hurry())
     this.#patience = new DelayedCall(options.clock, maxWaitMs, () => this.#sendAnother())
   }
@@ -99,7 +106,7 @@ class Batches<Entry, Answer> {
   }
 
   add(entry: Entry, lingers: boolean): Promise<Answer> {
-    const { workspaceOf, bytesOf, batches, onOverload } = this.#options
+    const { workspaceOf, bytesOf, rowsOf, batches, onOverload } = this.#options
     const workspace = workspaceOf(entry)
     const bytes = bytesOf(entry)
     if (!this.#shares.take({ workspace, bytes }, batches ? this.#queue.size : this.#inFlight)) {
@@ -107,7 +114,8 @@ class Batches<Entry, Answer> {
       return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
     }
     return new Promise((resolve, reject) => {
-      const waiting = { entry, workspace, bytes, number: ++this.#numbers, resolve, reject }
+      const rows = rowsOf?.(entry) ?? 1
+      const waiting = { entry, workspace, bytes, rows, number: ++this.#numbers, resolve, reject }
       if (!batches) return void this.#send([waiting])
       this.#queue.add(waiting)
       if (lingers && this.#queue.size < maxLingering) return this.#lingering.set()
@@ -146,7 +154,7 @@ class Batches<Entry, Answer> {
   readonly #pump = (): void => {
     this.#isScheduled = false
     while (this.#urgent > 0 && (this.#inFlight === 0 || this.#isWorthAnother())) void this.#send(this.#takeBatch())
-    if (this.#urgent > 0 && this.#inFlight < maxInFlight) this.#patience.set()
+    if (this.#urgent > 0 && this.#inFlight < this.#maxInFlight) this.#patience.set()
     if (this.#inFlight > 0 || this.#queue.size > 0) return
     const idlers = this.#idlers
     this.#idlers = []
@@ -154,22 +162,25 @@ class Batches<Entry, Answer> {
   }
 
   #isWorthAnother(): boolean {
-    if (this.#inFlight >= maxInFlight) return false
+    if (this.#inFlight >= this.#maxInFlight) return false
     return this.#urgent >= minEntriesBeside || this.#shares.bytes >= minBytesBeside
   }
 
   /** A flush that waits for a lock, or for a slow engine, keeps nobody else waiting for long. */
   #sendAnother(): void {
-    if (this.#urgent > 0 && this.#inFlight < maxInFlight) void this.#send(this.#takeBatch())
+    if (this.#urgent > 0 && this.#inFlight < this.#maxInFlight) void this.#send(this.#takeBatch())
   }
 
   #takeBatch(): Waiting<Entry, Answer>[] {
     this.#patience.stop()
     const batch: Waiting<Entry, Answer>[] = []
     let bytes = 0
+    let rows = 0
     this.#queue.takeWhile((next) => {
       bytes += next.bytes
-      if (batch.length === maxEntries || (bytes > maxBytes && batch.length > 0)) return false
+      rows += next.rows
+      const isFull = batch.length === maxEntries || bytes > maxBytes || rows > maxRows
+      if (isFull && batch.length > 0) return false
       this.#shares.give(next)
       batch.push(next)
       if (next.number <= this.#hurried) this.#urgent--

@@ -8,7 +8,14 @@ import { type FakeClock, fakeClock } from '../../src/testing/fake-clock.ts'
 
 /** A batcher whose flushes are answered by hand. */
 function byHand<Time extends Clock = FakeClock>(
-  options: { batches?: boolean; bytes?: number; workspaceOf?: (n: number) => string; clock?: Time } = {},
+  options: {
+    batches?: boolean
+    bytes?: number
+    rows?: number
+    maxInFlight?: number
+    workspaceOf?: (n: number) => string
+    clock?: Time
+  } = {},
 ) {
   const clock = options.clock ?? (fakeClock() as Clock as Time) // the default of `Time`
   const flushes: { batch: readonly number[]; answer(): void; fail(cause: unknown): void }[] = []
@@ -18,6 +25,8 @@ function byHand<Time extends Clock = FakeClock>(
         flushes.push({ batch, answer: () => resolve(batch.map((n) => `answer ${n}`)), fail: reject })
       }),
     bytesOf: () => options.bytes ?? 1,
+    rowsOf: () => options.rows ?? 1,
+    maxInFlight: options.maxInFlight ?? 2,
     workspaceOf: options.workspaceOf ?? (() => 'w'),
     clock,
     batches: options.batches ?? true,
@@ -181,6 +190,31 @@ describe('a batcher', () => {
     expect(sizes()).toEqual([1, 1])
     for (const flush of flushes) flush.answer()
     await Promise.all(answers)
+  })
+
+  test('cuts batches at 2,000 rows, and sends an entry of more rows alone', async () => {
+    for (const { rows, expected } of [
+      { rows: 800, expected: [2, 1] },
+      { rows: 2001, expected: [1, 1] },
+    ]) {
+      const { flushes, subject, sizes } = byHand({ rows, bytes: 200_000 })
+      for (const n of [1, 2, 3]) void subject.add(n)
+      await turn()
+      expect(sizes()).toEqual(expected)
+      for (const { answer } of flushes) answer()
+    }
+  })
+
+  test('that may have one flush in flight waits for its end, however long that takes', async () => {
+    const { clock, flushes, subject, sizes } = byHand({ maxInFlight: 1, bytes: 200_000 })
+    for (const n of [1, 2, 3]) void subject.add(n)
+    await turn()
+    for (const n of [4, 5]) void subject.add(n)
+    await clock.advance(50)
+    expect(sizes()).toEqual([3])
+    flushes[0]!.answer()
+    await turn()
+    expect(sizes()).toEqual([3, 2])
   })
 
   test('sends a batch once more when its connection was lost', async () => {

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { intercepted } from '../../src/testing/intercept.ts'
@@ -24,4 +24,52 @@ test('an unknown workspace is unknown to each of those who ask at once', async (
   const publish = () => posthorn.events.create('nowhere', { event_type: 'x', data: {} })
   for (const one of [publish(), publish(), publish()])
     await expect(one).rejects.toThrow('workspace "nowhere" does not exist')
+})
+
+test('events for many endpoints are stored apart, one statement of them at a time: nobody else waits for them', async () => {
+  const inner = memory()
+  const begun: { readonly ids: readonly string[]; readonly attempts: number; end(): void }[] = []
+  const ingest: typeof inner.events.ingest = async (entries, options) => {
+    await new Promise<void>((end) => {
+      begun.push({
+        ids: entries.map(({ workspaceId }) => workspaceId),
+        attempts: entries.reduce((sum, { attempts }) => sum + attempts.length, 0),
+        end,
+      })
+    })
+    return await inner.events.ingest(entries, options)
+  }
+  const posthorn = createTestPosthorn({ storage: { ...inner, events: { ...inner.events, ingest } } })
+  const url = 'https://receiver.test/'
+  for (const [id, count] of [
+    ['wide', 900],
+    ['narrow', 2],
+  ] as const) {
+    await posthorn.workspaces.create({ id })
+    const endpoints = Array.from({ length: count }, (_, n) => ({ name: `${n}`, request: { url }, events: ['*'] }))
+    await posthorn.config.sync(id, { endpoints })
+  }
+  const publish = (id: string) => posthorn.events.create(id, { event_type: 'x', data: {} })
+  // Once before, so that the process knows both workspaces and all calls come together.
+  for (const id of ['wide', 'narrow']) {
+    const first = publish(id)
+    await vi.waitFor(() => expect(begun).toHaveLength(1))
+    begun.pop()!.end()
+    await first
+  }
+
+  const wide = ['wide', 'wide', 'wide'].map(publish)
+  const narrow = ['narrow', 'narrow'].map(publish)
+  await vi.waitFor(() => expect(begun).toHaveLength(2))
+  const byWorkspace = (id: string) => begun.find(({ ids }) => ids[0] === id)!
+  expect(byWorkspace('narrow')).toMatchObject({ ids: ['narrow', 'narrow'], attempts: 4 })
+  expect(byWorkspace('wide')).toMatchObject({ ids: ['wide', 'wide'], attempts: 1800 })
+  byWorkspace('narrow').end()
+  await Promise.all(narrow)
+  expect(begun).toHaveLength(2)
+  byWorkspace('wide').end()
+  await vi.waitFor(() => expect(begun).toHaveLength(3))
+  expect(begun[2]).toMatchObject({ ids: ['wide'], attempts: 900 })
+  begun[2]!.end()
+  await Promise.all(wide)
 })
