@@ -13,9 +13,11 @@ import { startServers } from './servers.ts'
 // And 20,000 calls of events.create, 2,000 at a time, where nobody delivers.
 
 const rounds = quick ? 1 : 5
-const requests = quick ? 2000 : 5000
+const requests = quick ? 2000 : 10_000
 const burst = quick ? 4000 : 20_000
 const burstWidth = 2000
+/** Before the clock starts, so that few calls tell what many would. */
+const warmUp = quick ? 500 : 5000
 const concurrency = 256
 const event = { event_type: 'bench.event', data: { note: 'n'.repeat(1000) } }
 const body = JSON.stringify(event)
@@ -38,14 +40,13 @@ function gatewayOf(engine: Engine, isAsync: boolean, listening: boolean): Conten
       await answer.body.dump()
       return answer.statusCode
     }
-    const send = listening ? post : call
-    await send()
+    const send = async (): Promise<void> => {
+      const status = await (listening ? post() : call())
+      if (status !== 200) throw new Error(`the gateway answered ${status}`)
+    }
+    await sideBySide(warmUp, concurrency, send)
     return {
-      work: () =>
-        sideBySide(requests, concurrency, async () => {
-          const status = await send()
-          if (status !== 200) throw new Error(`the gateway answered ${status}`)
-        }),
+      work: () => sideBySide(requests, concurrency, send),
       async close() {
         await dispatcher.close()
         server.close()
@@ -61,7 +62,7 @@ function burstOn(engine: Engine): Contender {
     const { posthorn, close } = await openPosthorn(engine, setting)
     await posthorn.endpoints.create('default', { request: { url: 'https://example.com/' }, events: ['*'] })
     const create = (): Promise<unknown> => posthorn.events.create('default', event)
-    await create()
+    await sideBySide(warmUp, burstWidth, create)
     return {
       work: () => sideBySide(burst, burstWidth, create),
       async close() {
