@@ -43,5 +43,5 @@ export function eventOf(row: Row): StoredEvent {
 /** A text that was captured, with U+FFFD for what no column can hold: nothing is lost for it. */
 export function storable(text: string | null | undefined): string | null {
   if (text === null || text === undefined) return null
-  return isStorableText(text) ? text : text.replaceAll(/\0|\p{Surrogate}/gu, '\ufffd')
+  return isStorableText(text) ? text : text.toWellFormed().replaceAll('\0', '\ufffd')
 }

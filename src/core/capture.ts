@@ -8,7 +8,6 @@ const redacted = '***'
 const plain = /^[\t\n\r -~]*$/
 /** The same without capital letters. */
 const plainLower = /^[\t\n\r -@[-~]*$/
-const unstorable = /[\0\p{Surrogate}]/gu
 
 /**
  * The text of received bytes: at most `maxBytes` of them, and no more than that as UTF-8, never half a code point. What
@@ -25,7 +24,10 @@ export function recordBytes(bytes: Uint8Array, maxBytes: number): string {
 export function recordText(text: string, maxBytes: number): string {
   if (text.length <= maxBytes && plain.test(text)) return text
   // Each UTF-16 unit is at least one byte, so no unit beyond the bound is recorded, and the rest need not be looked at.
-  const storable = text.slice(0, maxBytes + 1).replace(unstorable, '\uFFFD')
+  const storable = text
+    .slice(0, maxBytes + 1)
+    .toWellFormed()
+    .replaceAll('\0', '\uFFFD')
   if (storable.length * 3 <= maxBytes || (storable.length <= maxBytes && ascii.test(storable))) return storable
   const room = new Uint8Array(Math.min(maxBytes, storable.length * 3))
   return storable.slice(0, encoder.encodeInto(storable, room).read)

@@ -30,8 +30,7 @@ export const textPattern = String.raw`^[^\x00]*$`
 
 /** Whether every engine can store the text: no U+0000 and no half of a surrogate pair. */
 export function isStorableText(text: string): boolean {
-  // Nearly all texts are plain, and quicker seen to be so.
-  return /^[\t\n\r -~]*$/.test(text) || !/\0|\p{Surrogate}/u.test(text)
+  return text.isWellFormed() && !text.includes('\0')
 }
 
 export function isPlainObject(value: unknown): value is Record<string, unknown> {
