@@ -61,11 +61,11 @@ interface BatcherOptions<Entry, Answer> {
 }
 
 /**
- * Turns single calls into batches, at most 500 entries, 2,000 rows and 4 MiB each, in turns by workspace. At most two flushes are
- * in flight: the second only when it is worth a separate statement (32 entries or 128 KiB), or when the first takes
- * longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose connection was lost is sent
- * once more, so `flush` must be idempotent. `batches: false` sends each entry at once and alone, `resends: false` sends
- * each batch once.
+ * Turns single calls into batches, at most 500 entries, 2,000 rows and 4 MiB each, in turns by workspace. At most
+ * `maxInFlight` flushes are in flight: another one only when it is worth a separate statement (32 entries or 128 KiB), or
+ * when the one before takes longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose
+ * connection was lost is sent once more, so `flush` must be idempotent. `batches: false` sends each entry at once and
+ * alone, `resends: false` sends each batch once.
  */
 export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
   const batches = new Batches(options)

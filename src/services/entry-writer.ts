@@ -13,8 +13,9 @@ const maxNarrow = 32
 const attemptBytes = 256
 
 /**
- * Entries that share batches, the wide ones apart: an event for a thousand endpoints keeps no other event waiting. Of plain ones a
- * single flush of wide entries is in flight, so that the engine is free for others between two flushes.
+ * Entries that share batches, the wide ones apart: an event for a thousand endpoints keeps no other event waiting. One flush of
+ * wide entries is in flight, so that the engine is free for others between two of them. Contested ones have two, since one
+ * may wait for a lock.
  */
 interface Lane {
   readonly narrow: Batcher<IngestEntry, IngestAnswer>

@@ -48,7 +48,7 @@ export async function writableWorkspace(ctx: Context, idOrName: string): Promise
 
 /** The stored workspace; null for the default workspace that nobody has written yet. */
 async function stored(ctx: Context, idOrName: string): Promise<Workspace | null> {
-  if (typeof idOrName !== 'string') throw unknownWorkspace(idOrName) // of callers without types
+  if (typeof idOrName !== 'string') throw unknownWorkspace(idOrName) // callers in JavaScript may pass anything
   if (!isStorableText(idOrName)) throw new PosthornError('validation', textRule)
   const found = await ctx.storage.workspaces.find(idOrName)
   if (found === null && idOrName !== defaultWorkspace) throw unknownWorkspace(idOrName)

@@ -16,7 +16,7 @@ const warmUps = 5
 const laps = 3
 const concurrency = 256
 
-/** So many events to so many endpoints, which is one of the two numbers. */
+/** A thousand deliveries: one event to 1,000 endpoints, or 1,000 events to one. */
 function deliveringOn(engine: Engine, endpoints: number): Contender {
   return async (setting) => {
     let done = countdown(0)
