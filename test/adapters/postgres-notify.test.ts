@@ -92,24 +92,19 @@ describe.skipIf(url === null)('wake-ups on PostgreSQL', () => {
     await close()
   })
 
-  test('one that only publishes tells the others, at once, and in a burst with rests that grow to 50 ms', async () => {
+  test('one that only publishes tells the others, and in a burst not with each event', async () => {
     const { posthorn, notified, forget, end } = await spied()
     forget()
     const startedAt = performance.now()
-    const rests = () => {
-      const times = notified().map(({ at }) => at)
-      return times.slice(1).map((at, i) => at - times[i]!)
-    }
-    // Timers of Node may come a millisecond early. On a busy machine the burst may break off, and rests are short again.
-    const isLong = (ms: number) => ms >= 49
     const publisher = async () => {
-      while (performance.now() - startedAt < 600 || (!rests().some(isLong) && performance.now() - startedAt < 10_000))
-        await posthorn.events.create('default', order)
+      while (performance.now() - startedAt < 300) await posthorn.events.create('default', order)
     }
     await Promise.all(Array.from({ length: 16 }, publisher))
     await rested()
-    expect(Math.min(...rests())).toBeGreaterThanOrEqual(4)
-    expect(rests().some(isLong)).toBe(true)
+    const times = notified().map(({ at }) => at)
+    expect(times.length).toBeGreaterThan(1)
+    // Timers of Node may come a millisecond early.
+    for (const [i, at] of times.entries()) if (i > 0) expect(at - times[i - 1]!).toBeGreaterThanOrEqual(4)
     await end()
   })
 

@@ -297,7 +297,7 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
     })
   })
 
-  test('notifications of one process come at most every 50 ms, in no statement that writes', async () => {
+  test('a process notifies less often than it adds, in no statement that writes', async () => {
     const { schema, close } = await schemas.open()
     const sent: string[] = []
     const spied = postgres(
@@ -309,7 +309,8 @@ describe.skipIf(url === null)('the adapter for PostgreSQL', () => {
       },
       { schema },
     )
-    for (let i = 0; i < 20; i++) await spied.queue.add([{ id: `j${i}`, workspace: 'w', group: 'g', due_at: 1 }])
+    const add = (i: number) => spied.queue.add([{ id: `j${i}`, workspace: 'w', group: 'g', due_at: 1 }])
+    await Promise.all(Array.from({ length: 20 }, (_, i) => add(i)))
     const notifying = sent.filter((text) => text.includes('pg_notify'))
     expect(notifying.length).toBeGreaterThan(0)
     expect(notifying.length).toBeLessThan(20)
