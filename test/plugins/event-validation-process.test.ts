@@ -28,15 +28,18 @@ async function source(schema: unknown, version = 'draft-07') {
 const refused = async (schema: string, version = 'draft-07') =>
   await kind.verify!({ version, schemas: { a: schema }, default_schema: null } as never, nodePlatform, 'default')
 
+/** On a busy machine a process may get less than a run needs in the time that it may take: then the next try tells. */
+const tells = (answer: () => Promise<unknown>, expected: unknown) =>
+  vi.waitFor(async () => expect(await answer()).toEqual(expected), { timeout: 20_000 })
+
 describe('event-validation in a process', () => {
   test('tells the reasons, of many plugins in turn', async () => {
     const sources = await Promise.all(['string', 'integer', 'null'].map((type) => source({ type })))
     for (let round = 0; round < 3; round++) {
-      expect(await Promise.all(sources.map((send) => send(5)))).toEqual([
-        ["at '': value must be string"],
-        [],
-        ["at '': value must be null"],
-      ])
+      await tells(
+        () => Promise.all(sources.map((send) => send(5))),
+        [["at '': value must be string"], [], ["at '': value must be null"]],
+      )
     }
   })
 
@@ -48,15 +51,14 @@ describe('event-validation in a process', () => {
       "at '': the schema asks for too much work on this document",
     ])
     expect(await send(`${'['.repeat(400_000)}${']'.repeat(400_000)}`)).toHaveLength(1)
-    // The process that takes the place of an ended one makes the schema anew, on a busy machine for longer than a run may take.
-    await vi.waitFor(async () => expect(await send(5)).toEqual([]), { timeout: 20_000 })
+    // The process that takes the place of an ended one makes the schema anew.
+    await tells(() => send(5), [])
   })
 
   test('a text is a pattern by its syntax, whatever it would take to compile', async () => {
     const send = await source({ items: { format: 'regex' } })
-    expect(await send(['(a)\\1', '(?=x)', '(', '\\p{L}{1000}'])).toEqual([
-      `at '2': value doesn't match the format "regex"`,
-    ])
+    const texts = ['(a)\\1', '(?=x)', '(', '\\p{L}{1000}']
+    await tells(() => send(texts), [`at '2': value doesn't match the format "regex"`])
     expect(await send(Array.from({ length: 15_000 }, (_, i) => `\\p{L}{100}${i}`))).toHaveLength(1)
   })
 
@@ -79,12 +81,16 @@ describe('event-validation in a process', () => {
       }),
       /its references take too much work|too much time/,
     ],
-    ['depth', `${'{"not":'.repeat(100_000)}{}${'}'.repeat(100_000)}`, /too much work|too large or too deep/],
+    [
+      'depth',
+      `${'{"not":'.repeat(100_000)}{}${'}'.repeat(100_000)}`,
+      /too much work|too much time|too large or too deep/,
+    ],
   ])('a schema is refused when it is written, with what was too much: %s', async (_what, schema, reason) => {
     const from = performance.now()
     expect(await refused(schema)).toEqual({ schemas: { a: expect.stringMatching(reason) } })
     expect(performance.now() - from).toBeLessThan(15_000)
-    expect(await refused('{"type":"string"}')).toBeNull()
+    await tells(() => refused('{"type":"string"}'), null)
   })
 
   test('what no schema may take, a set of schemas may not take together', async () => {

@@ -35,7 +35,7 @@ test('deliveries that wait for a process longer than they may are made later, an
   const attempts = async (endpoint_id: string) =>
     (await posthorn.attempts.list('default', { endpoint_id, limit: 100 })).data
   await expect
-    .poll(async () => new Set((await attempts('fine')).map(({ status }) => status)), { timeout: 40_000, interval: 200 })
+    .poll(async () => new Set((await attempts('fine')).map(({ status }) => status)), { timeout: 90_000, interval: 200 })
     .toEqual(new Set(['SUCCESSFUL']))
   expect(await attempts('fine')).toHaveLength(10)
   const looping = (await Promise.all(loops.map(attempts))).flat()
@@ -44,4 +44,4 @@ test('deliveries that wait for a process longer than they may are made later, an
   expect(new Set(ended.map(({ error_message }) => error_message))).toEqual(
     new Set(['the function exceeded its time limit']),
   )
-}, 60_000)
+}, 120_000)

@@ -353,8 +353,7 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
     'a generator without end': 'function* g() { for (;;) yield 1 } [...g()]',
   }
 
-  // Retried, since a machine under load may starve the next call of the second it has.
-  test.each(Object.entries(escapes))('contains %s, and the next call works', { retry: 2 }, async (_name, body) => {
+  test.each(Object.entries(escapes))('contains %s, and the next call works', async (_name, body) => {
     const before = process.memoryUsage.rss()
     const script = await prepare(`function handle() { ${body} }`)
     const started = performance.now()
@@ -362,7 +361,8 @@ describe.each(Object.entries(platforms))('a function %s', (_where, platform) => 
       /exceeded its|is too long|long|overflow|defined|async|Error/,
     )
     expect(performance.now() - started).toBeLessThan(15_000)
-    expect(await valueOf('1 + 1')).toBe(2)
+    // A busy machine may starve a call of the second it has.
+    await vi.waitFor(async () => expect(await valueOf('1 + 1')).toBe(2), { timeout: 20_000 })
     expect((process.memoryUsage.rss() - before) / 1024 / 1024).toBeLessThan(200)
   })
 
