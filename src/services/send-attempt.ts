@@ -5,6 +5,7 @@ import type { AttemptEnd, Telemetry } from '../contracts/telemetry.ts'
 import type { Cancellation } from '../core/cancellation.ts'
 import { recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
+import { isReply } from '../core/reply.ts'
 import { withHeaders } from '../core/request.ts'
 import type { Outcome } from '../core/settle.ts'
 import { PosthornError } from '../errors.ts'
@@ -99,8 +100,9 @@ export class AttemptSender {
     let reply: Reply
     try {
       reply = await http.send(request, new Sending(loaded.delivery.workspaceId, timeoutMs, captureBytes, until), until)
+      if (!isReply(reply)) throw new TypeError('the answer of the HTTP client is no Reply')
     } catch (cause) {
-      log.error('the HTTP client threw', { cause })
+      log.error('the HTTP client failed', { cause })
       reply = { kind: 'error', message: 'the HTTP client failed', unreachable: false }
     }
     counters.outboundProcessing--
