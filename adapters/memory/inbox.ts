@@ -34,7 +34,7 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
         })
       }),
 
-    take: ({ limit, maxBytes, leaseMs, now }) =>
+    take: ({ limit, maxBytes, leaseMs, now, leaveOut = new Set() }) =>
       access.write((state) => {
         const { held, messages } = state.inbox
         for (let next = first(held); next !== undefined && next[0] <= now; next = first(held)) {
@@ -43,7 +43,7 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
         }
         const taken: Taken[] = []
         let bytes = 0
-        for (const id of inTurns(state.inbox, limit)) {
+        for (const id of inTurns(state.inbox, limit, leaveOut)) {
           const kept = messages.get(id)!
           bytes += encoder.encode(kept.message.data).byteLength
           if (taken.length > 0 && bytes > maxBytes) break
@@ -64,6 +64,19 @@ export function memoryInbox(access: Access, onPut: NonNullable<Inbox['onPut']>):
     done: (taken) =>
       access.write((state) => {
         for (const hold of taken) takeOut(state, hold)
+      }),
+
+    release: (taken) =>
+      access.write((state) => {
+        const { messages, held } = state.inbox
+        for (const { id, token } of taken) {
+          const kept = messages.get(id)
+          if (kept === undefined || kept.token !== token) continue
+          remove(held, [kept.heldUntil, id])
+          wait(state.inbox, kept.message)
+          messages.set(id, { message: kept.message, token: null, heldUntil: 0, tries: kept.tries - 1 })
+          state.news.messages = true
+        }
       }),
 
     bury: (taken, reason) =>
@@ -110,12 +123,16 @@ function leave({ lines, workspaces }: InboxState, { workspaceId, received_at, id
 }
 
 /** The ids of up to `limit` waiting messages in turns by workspace. No line may change meanwhile. */
-function* inTurns({ lines, workspaces, last }: InboxState, limit: number): Generator<string, void> {
+function* inTurns(
+  { lines, workspaces, last }: InboxState,
+  limit: number,
+  leaveOut: ReadonlySet<string>,
+): Generator<string, void> {
   const names: string[] = []
   for (const from of [last, null]) {
     for (const [, name] of ascending(workspaces, from === null ? null : [0, from])) {
       if (names.length === limit || (from === null && name > last)) break
-      names.push(name)
+      if (!leaveOut.has(name)) names.push(name)
     }
   }
   let open = names.map((name) => ascending(lines.get(name)!))

@@ -1,4 +1,4 @@
-import type { Inbox, NewMessage, PutAnswer, Taken } from '../../src/contracts/inbox.ts'
+import type { Inbox, NewMessage, PutAnswer, Taken, TakeOptions } from '../../src/contracts/inbox.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
@@ -24,16 +24,18 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
   const lost = new LostLeases(giveBackEveryMs)
   /**
    * The parts of a recursive query that steps through workspaces by the index, however many messages each has: in the
-   * order of their ids, beginning after `from`, until `limit` workspaces with a message to take are found.
+   * order of their ids, beginning after `from`, until `limit` workspaces with a message to take are found. Those of
+   * `leaveOut` have none.
    */
-  const workspaces = (from: string, limit: number, now: number): Sql => sql`
+  const workspaces = (from: string, { limit, now, leaveOut }: TakeOptions): Sql => sql`
     select ${from}::text collate "C" as name, 1 as lap, 0 as step, 0 as found, 0 as has_due
     union all
     select n.name, n.lap, w.step + 1, w.found + n.has_due, n.has_due
     from walk w
     cross join lateral (
       select c.name, c.lap, coalesce((
-        select 1 from ${t.messages} m where m.workspace_id = c.name and m.held_until <= ${now}::bigint
+        select 1 from ${t.messages} m
+        where m.workspace_id = c.name and m.held_until <= ${now}::bigint and c.name <> all(${[...(leaveOut ?? [])]}::text[])
         order by m.received_at, m.id limit 1
       ), 0) as has_due
       from (
@@ -96,7 +98,8 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
       return answers
     },
 
-    async take({ limit, maxBytes, leaseMs, now }) {
+    async take(options) {
+      const { limit, maxBytes, leaseMs, now } = options
       for (const { token, until } of lost.due(now)) {
         await run(sql`
           update ${t.messages} set held_until = 0, tries = tries - 1
@@ -105,7 +108,7 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
       const token = crypto.randomUUID()
       const rows = await run(sql`
         with recursive walk as (
-          ${workspaces(last, limit, now)}
+          ${workspaces(last, options)}
         ),
         lines as materialized (select name, step from walk where has_due = 1),
         due as (
@@ -146,6 +149,14 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
       await run(sql`
         with locked as (${lockedMessages(taken)})
         delete from ${t.messages} m using locked where m.id = locked.id`)
+    },
+
+    async release(taken) {
+      if (taken.length === 0) return
+      await run(sql`
+        with locked as (${lockedMessages(taken)})
+        update ${t.messages} m set held_until = 0, token = null, tries = m.tries - 1 from locked where m.id = locked.id`)
+      await notify('messages')
     },
 
     async bury(taken, reason) {

@@ -41,6 +41,13 @@ local function leave(ids, workspace)
   if redis.call('EXISTS', line) == 0 then redis.call('ZREM', inbox .. 'lines', workspace) end
 end
 
+-- Of a message that is held: it waits again, and that was no try.
+local function giveBack(id, at, tries, workspace)
+  redis.call('HSET', inbox .. 'kept', id, at .. ' ' .. (tries - 1) .. ' - ' .. workspace)
+  wait(id, at, workspace)
+  redis.call('ZREM', inbox .. 'holds', id)
+end
+
 local function forget(id)
   for _, name in ipairs({ 'kept', 'rows', 'data' }) do redis.call('HDEL', inbox .. name, id) end
 end
@@ -104,8 +111,8 @@ return reply`,
  * A take that arrives twice, since its first answer did not come, answers the messages that it took the first time. It
  * looks at 500 lapsed holds at most.
  *
- * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before, the workspace after which to begin. Answers
- * the bytes taken now and the workspace taken from last, then row, data and tries of each message.
+ * ARGV: limit, now, end of the lease, token, the most bytes, bytes taken before, the workspace after which to begin, and
+ * the workspaces to leave out. Answers the bytes taken now and the workspace taken from last, then row, data and tries of each message.
  */
 const take = script(
   `${inboxFunctions}
@@ -135,12 +142,19 @@ for _, id in ipairs(lapsed) do
   redis.call('ZREM', inbox .. 'holds', id)
 end
 ${takeOver}
-local names = redis.call('ZRANGEBYLEX', inbox .. 'lines', last == '' and '-' or '(' .. last, '+', 'LIMIT', 0, limit)
-if last ~= '' and #names < limit then
-  for _, name in ipairs(redis.call('ZRANGEBYLEX', inbox .. 'lines', '-', '[' .. last, 'LIMIT', 0, limit - #names)) do
-    names[#names + 1] = name
+local leftOut, names = {}, {}
+for i = 8, #ARGV do leftOut[ARGV[i]] = true end
+
+-- Adds the workspaces of a range, in their order, until there are as many as messages to take.
+local function walk(from, to)
+  local most = limit + #ARGV - 7
+  for _, name in ipairs(redis.call('ZRANGEBYLEX', inbox .. 'lines', from, to, 'LIMIT', 0, most)) do
+    if #names == limit then return end
+    if not leftOut[name] then names[#names + 1] = name end
   end
 end
+walk(last == '' and '-' or '(' .. last, '+')
+if last ~= '' then walk('-', '[' .. last) end
 
 local size, offers, order = math.ceil(limit / math.max(1, #names)), {}, {}
 for i, name in ipairs(names) do offers[i] = { workspace = name, ids = {}, place = 0, leaving = {} } end
@@ -209,11 +223,7 @@ const giveBack = script(
 begin()
 for _, id in ipairs(redis.call('ZRANGEBYSCORE', inbox .. 'holds', ARGV[2], ARGV[2])) do
   local at, tries, token, workspace = find(id)
-  if token == ARGV[1] then
-    redis.call('HSET', inbox .. 'kept', id, at .. ' ' .. (tries - 1) .. ' - ' .. workspace)
-    wait(id, at, workspace)
-    redis.call('ZREM', inbox .. 'holds', id)
-  end
+  if token == ARGV[1] then giveBack(id, at, tries, workspace) end
 end
 return {}`,
   { again: true },
@@ -224,6 +234,18 @@ const giveBackEveryMs = 500
 const done = script(
   `${inboxFunctions}
 letGo(1)
+return {}`,
+  { again: true },
+)
+
+/** ARGV: id and token of each message. */
+const release = script(
+  `${inboxFunctions}
+begin()
+for i = 1, #ARGV, 2 do
+  local at, tries, token, workspace = find(ARGV[i])
+  if token == ARGV[i + 1] then giveBack(ARGV[i], at, tries, workspace) end
+end
 return {}`,
   { again: true },
 )
@@ -279,7 +301,7 @@ export function redisInbox(connection: Connection, tag: string, listener: Listen
       if (messages.some(({ lease }) => lease === undefined)) announce()
       return answers
     },
-    async take({ limit, maxBytes, leaseMs, now }) {
+    async take({ limit, maxBytes, leaseMs, now, leaveOut = new Set() }) {
       for (const { token, until } of lost.due(now)) await run(connection, giveBack, tag, [token, until])
       const taken: Taken[] = []
       const tokens: string[] = []
@@ -288,7 +310,7 @@ export function redisInbox(connection: Connection, tag: string, listener: Listen
         const wanted = Math.min(limit - taken.length, entriesPerScript)
         const token = crypto.randomUUID()
         tokens.push(token)
-        const args = [wanted, now, now + leaseMs, token, maxBytes, bytes, last]
+        const args = [wanted, now, now + leaseMs, token, maxBytes, bytes, last, ...leaveOut]
         const reply = await run(connection, take, tag, args).catch((cause: unknown) => {
           for (const each of tokens) lost.add({ token: each, until: now + leaseMs })
           throw cause
@@ -304,6 +326,10 @@ export function redisInbox(connection: Connection, tag: string, listener: Listen
     },
     async done(taken) {
       for (const part of chunks(taken)) await run(connection, done, tag, holds(part))
+    },
+    async release(taken) {
+      for (const part of chunks(taken)) await run(connection, release, tag, holds(part))
+      if (taken.length > 0) announce()
     },
     async bury(taken, reason) {
       for (const part of chunks(taken)) await run(connection, bury, tag, [JSON.stringify(reason), ...holds(part)])

@@ -34,6 +34,19 @@ export type PutAnswer =
   | { readonly kind: 'stored'; readonly held?: true }
   | { readonly kind: 'rejected'; readonly cause: unknown }
 
+export interface TakeOptions {
+  /** The most messages to take. */
+  readonly limit: number
+  /** The most bytes of UTF-8 that their data has together, unless one message alone has more. */
+  readonly maxBytes: number
+  /** How long the caller holds them. */
+  readonly leaseMs: number
+  /** Unix milliseconds. */
+  readonly now: number
+  /** Workspaces, by id, that this caller takes nothing of now. Other callers do. Default: none. */
+  readonly leaveOut?: ReadonlySet<string>
+}
+
 /**
  * Accepted but not yet stored events. Unlike the queue it holds the data, so it is as durable as its engine. The
  * messages of a workspace are ordered by `received_at` or by when they were put, as the engine can: between processes
@@ -53,14 +66,14 @@ export interface Inbox extends EnginePart {
    * first. A message whose hold lapsed waits again. Two callers never hold the same message. Messages of a take whose
    * answer did not come are given back by a later take through the same object, before they lapse; that was no try.
    */
-  take(options: {
-    readonly limit: number
-    readonly maxBytes: number
-    readonly leaseMs: number
-    readonly now: number
-  }): Promise<readonly Taken[]>
+  take(options: TakeOptions): Promise<readonly Taken[]>
   /** Removes messages that are held with these tokens. */
   done(taken: readonly Taken[]): Promise<void>
+  /**
+   * Gives back messages that are held with these tokens: they wait again at their places, and that was no try. An inbox
+   * without it gives them to a later take when their holds lapse.
+   */
+  release?(taken: readonly Taken[]): Promise<void>
   /** Moves messages to the dead list, where nothing takes them. */
   bury(taken: readonly Taken[], reason: string): Promise<void>
   /** Messages waiting and held, without the dead. */

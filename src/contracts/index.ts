@@ -2,7 +2,7 @@
 export type { Clock } from './clock.ts'
 export type { EnginePart } from './engine.ts'
 export type { HttpClient, Reply, SendOptions } from './http-client.ts'
-export type { Inbox, Message, PutAnswer, Taken } from './inbox.ts'
+export type { Inbox, Message, PutAnswer, Taken, TakeOptions } from './inbox.ts'
 export type { KeyProvider } from './key-provider.ts'
 export type { Grant, Limiter, Want } from './limiter.ts'
 export type { Cipher, HashName, Platform, SendRules, Thread, ThreadScript, Vitals } from './platform.ts'

@@ -59,7 +59,15 @@ const queue = {
   nextDueAt: true,
   onAdded: true,
 } satisfies Calls<Omit<Queue, 'ping' | 'takesLeases'>>
-const inbox = { put: true, take: true, done: true, bury: true, size: true, onPut: true } satisfies Calls<Inbox>
+const inbox = {
+  put: true,
+  take: true,
+  done: true,
+  release: true,
+  bury: true,
+  size: true,
+  onPut: true,
+} satisfies Calls<Inbox>
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {
   configuration: true,

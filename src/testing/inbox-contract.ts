@@ -98,6 +98,30 @@ export const inboxContract: Contract<Inbox> = [
     equal(await inbox.size(), 0, 'the new one does')
   }),
 
+  promise('what is released waits again at its place, and that was no try', async (inbox) => {
+    if (inbox.release === undefined) return
+    await inbox.release([])
+    await inbox.put([message('a', 1), message('b', 2), message('c', 3)])
+    const [a, b] = await take(inbox, 10_000, 2)
+    await inbox.release([there(b, 'b')])
+    await inbox.release([there(b, 'b, once more')])
+    const again = await take(inbox, 10_000)
+    equal(
+      again.map(({ id, tries }) => [id, tries]),
+      [
+        ['b', 1],
+        ['c', 1],
+      ],
+      'taken next',
+    )
+    await inbox.release([there(b, 'the old hold of b')])
+    equal(await take(inbox, 10_999), [], 'a hold of somebody else stays')
+    await inbox.done(again)
+    equal(ids(await take(inbox, 11_000)), ['a'], 'what was not released')
+    await inbox.release([there(a, 'the hold of a that lapsed')])
+    equal(await inbox.size(), 1, 'size')
+  }),
+
   promise('a buried message is neither taken nor counted', async (inbox) => {
     await inbox.put([message('a', 1), message('b', 2)])
     const taken = await take(inbox)
@@ -168,6 +192,19 @@ export const inboxContract: Contract<Inbox> = [
     equal(ids(await take(inbox, 10_000, 3)), ['b0', 'greedy2', 'q0'], 'the second')
     equal(ids(await take(inbox, 10_000, 4)), ['greedy3', 'q1', 'greedy4', 'greedy5'], 'the third')
     equal((await take(inbox, 10_000, 500)).length, 500, 'one workspace alone gets all')
+  }),
+
+  promise("workspaces that are left out give nothing, and take nobody's place", async (inbox) => {
+    const of = (workspaceId: string, count: number) =>
+      Array.from({ length: count }, (_, n) => message(`${workspaceId}${n}`, n, { workspaceId }))
+    await inbox.put([...of('a', 2), ...of('b', 3), ...of('c', 1), ...of('d', 2)])
+    const without = (limit: number, ...names: string[]) =>
+      inbox.take({ limit, maxBytes: 1_000_000, leaseMs: 1000, now: 10_000, leaveOut: new Set(names) })
+    equal(ids(await without(2, 'a', 'b', 'nobody')), ['c0', 'd0'], 'as many as there is room for')
+    equal(ids(await without(1, 'a')), ['b0'], 'the next in the order')
+    equal(ids(await without(10, 'b', 'd')), ['a0', 'a1'], 'all of the others')
+    equal(await without(10, 'b', 'd'), [], 'when only they have messages')
+    equal(ids(await without(10)), ['b1', 'd1', 'b2'], 'once they are not left out')
   }),
 
   promise('with more workspaces than a take has room, each has its turn', async (inbox) => {

@@ -1,10 +1,8 @@
 import type { Context, HandedMessage, MessageHandOff } from '../context.ts'
 import type { Message } from '../contracts/inbox.ts'
 import { tenantShares } from '../core/tenants.ts'
-import { type InboxConsumer, maxMessageBytes, maxMessages, messageLeaseMs } from './inbox.ts'
-
-/** A lease that ends sooner than that is left to a later take. */
-const minLeaseMs = 10_000
+import { maxMessageBytes, maxMessages } from './in-hand.ts'
+import { type InboxConsumer, messageLeaseMs, minLeaseMs } from './inbox.ts'
 
 interface Needs {
   readonly ctx: Context

@@ -3,13 +3,22 @@ import type { Taken } from '../contracts/inbox.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import type { Ingest } from '../services/ingest.ts'
+import { InHand } from './in-hand.ts'
 
-/** What this process takes, or has in hand, at most. */
-export const maxMessages = 500
-export const maxMessageBytes = 16 * 1024 * 1024
+/** No message begins to be stored when less than this is left of its lease: it may be taken again meanwhile. */
+export const minLeaseMs = 10_000
 export const messageLeaseMs = 30_000
+/** Messages of a workspace that are stored side by side until they are seen to be stored quickly. */
+const fewBeside = 100
+const quickMs = 1000
 const maxTries = 5
 const againMs = 1000
+
+/** How a take is stored: `freed` is called when there is room for another. */
+interface Storing {
+  readonly signal: AbortSignal
+  freed(): void
+}
 
 /** `away`: the storage does not answer. `again`: a later take tries again. */
 type Outcome = 'done' | 'away' | 'again' | 'bad'
@@ -20,8 +29,12 @@ export class InboxConsumer {
   readonly #ingest: Ingest
   /** Removes messages that were handed over, several in a call. */
   readonly #removals: Batcher<Taken, null>
-  readonly #handling = new Set<Promise<Outcome>>()
+  readonly #inHand = new InHand()
+  readonly #handling = new Set<Promise<unknown>>()
+  #pausing: Promise<void> | null = null
   #mayWait = true
+  /** Whether the last take had no room. */
+  #isFull = false
 
   constructor(ctx: Context, ingest: Ingest) {
     this.#ctx = ctx
@@ -49,29 +62,59 @@ export class InboxConsumer {
   }
 
   /**
-   * Stores a batch: at most 500 messages and 16 MiB. Answers how many messages the batch had. With a `signal` it tries
-   * again while the storage is away, until that aborts: what is held goes on within seconds of the storage's return.
+   * Takes messages, as many as there is room for, and begins to store them. Answers how many it took; `idle` waits until they are
+   * stored. With `storing` it tries again while the storage is away, until the signal aborts: what is held goes on
+   * within seconds of the storage's return.
    */
-  async batch(signal?: AbortSignal): Promise<number> {
-    const { clock } = this.#ctx
-    await clock.ready()
-    const taken = await this.#take(clock.now())
-    if (taken.length === 0) return 0
-    if (signal === undefined) await this.#storeAll(taken)
-    else await this.#storeUntilBack(taken, signal)
-    // The other messages are tried again when their leases end.
+  async take(storing?: Storing): Promise<number> {
+    await this.#ctx.clock.ready()
+    const room = this.#inHand.room()
+    this.#isFull = room === null
+    if (room === null) return 0
+    const taken = await this.#take(room)
+    const since = this.#ctx.clock.elapsed()
+    for (const share of this.#inHand.add(taken)) void this.#follow(this.#storeShare(share, since, storing))
     return taken.length
   }
 
-  async #take(now: number): Promise<readonly Taken[]> {
+  async #take(room: NonNullable<ReturnType<InHand['room']>>): Promise<readonly Taken[]> {
     this.#mayWait = false // what is put from now on may be beyond this take
     let taken: readonly Taken[] | null = null
     try {
-      const options = { limit: maxMessages, maxBytes: maxMessageBytes, leaseMs: messageLeaseMs, now }
-      taken = await this.#ctx.inbox.take(options)
+      taken = await this.#ctx.inbox.take({ ...room, leaseMs: messageLeaseMs, now: this.#ctx.clock.now() })
       return taken
     } finally {
-      if (taken === null || taken.length > 0) this.#mayWait = true
+      if (taken === null || taken.length > 0 || room.leaveOut.size > 0) this.#mayWait = true
+    }
+  }
+
+  /** Stores the messages of a workspace: some, and where that was quick all others. Gives back what there is no time for. */
+  async #storeShare(share: readonly Taken[], since: number, storing?: Storing): Promise<void> {
+    const { clock } = this.#ctx
+    let left = share
+    let beside = fewBeside
+    while (left.length > 0) {
+      const begunAt = clock.elapsed()
+      const some = left.slice(0, beside)
+      const goesOn = await this.#storeUntilBack(some, since, storing?.signal)
+      left = left.slice(some.length)
+      this.#inHand.remove(some)
+      if (!goesOn) {
+        await this.#release(left)
+        this.#inHand.remove(left)
+        left = []
+      }
+      if (left.length === 0 || this.#isFull) storing?.freed()
+      beside = clock.elapsed() - begunAt < quickMs ? left.length : fewBeside
+    }
+  }
+
+  async #release(rest: readonly Taken[]): Promise<void> {
+    if (rest.length === 0) return
+    try {
+      await this.#ctx.inbox.release?.(rest)
+    } catch (cause) {
+      this.#ctx.repeating.error('messages could not be given back', { cause }) // their holds lapse
     }
   }
 
@@ -82,26 +125,32 @@ export class InboxConsumer {
   async handle(message: Taken, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
-    while ((await this.#handleOnce(message, signal)) === 'away') {
+    while ((await this.#follow(this.#storeAndRemove(message, signal))) === 'away') {
       if (clock.elapsed() - since >= messageLeaseMs - againMs) break
-      await clock.sleep(againMs, signal)
+      await this.#pause(signal)
       if (signal.aborted) break
     }
   }
 
-  async #handleOnce(message: Taken, signal: AbortSignal): Promise<Outcome> {
-    const handling = this.#storeAndRemove(message, signal)
-    this.#handling.add(handling)
-    const outcome = await handling
-    this.#handling.delete(handling)
-    return outcome
+  /** All for which the storage is away wait together, at most a second: they try again in one batch. */
+  #pause(signal: AbortSignal): Promise<void> {
+    const end = (): void => void (this.#pausing = null)
+    return (this.#pausing ??= this.#ctx.clock.sleep(againMs, signal).finally(end))
   }
 
-  async #storeAndRemove(message: Taken, signal: AbortSignal): Promise<Outcome> {
+  /** Keeps what is under way where `idle` finds it. */
+  async #follow<Answer>(handling: Promise<Answer>): Promise<Answer> {
+    this.#handling.add(handling)
+    const answer = await handling
+    this.#handling.delete(handling)
+    return answer
+  }
+
+  async #storeAndRemove(message: Taken, signal?: AbortSignal): Promise<Outcome> {
     const { repeating, storage } = this.#ctx
     const outcome = await this.#store(message)
     if (outcome !== 'done') return outcome
-    const lingers = storage.inProcess !== true && !signal.aborted
+    const lingers = storage.inProcess !== true && signal?.aborted === false
     // A message that stays is taken when its lease has ended. The event exists by then, so nothing is stored twice.
     this.#removals
       .add(message, { lingers })
@@ -138,36 +187,41 @@ export class InboxConsumer {
   }
 
   /** Stores messages and lets go of those that need no other try. Answers those for which the storage was away. */
-  async #storeAll(taken: readonly Taken[]): Promise<readonly Taken[]> {
-    const { inbox, log } = this.#ctx
-    const outcomes = await Promise.all(taken.map((message) => this.#store(message)))
+  async #storeAll(taken: readonly Taken[], signal?: AbortSignal): Promise<readonly Taken[]> {
+    const outcomes = await Promise.all(taken.map((message) => this.#storeAndRemove(message, signal)))
     const those = (wanted: Outcome) => taken.filter((_, i) => outcomes[i] === wanted)
-    const [done, bad] = [those('done'), those('bad')]
-    if (done.length > 0) await inbox.done(done)
-    if (bad.length > 0) {
-      for (const { id } of bad) log.error(`message ${id} moved to the dead list after ${maxTries} tries`)
-      await inbox.bury(bad, `could not be stored in ${maxTries} tries`)
-    }
+    await this.#bury(those('bad'))
     return those('away')
   }
 
+  async #bury(bad: readonly Taken[]): Promise<void> {
+    const { inbox, log, repeating } = this.#ctx
+    if (bad.length === 0) return
+    try {
+      await inbox.bury(bad, `could not be stored in ${maxTries} tries`)
+      for (const { id } of bad) log.error(`message ${id} moved to the dead list after ${maxTries} tries`)
+    } catch (cause) {
+      repeating.error('messages could not be moved to the dead list', { cause }) // a later take tries again
+    }
+  }
+
   /**
-   * Tries again each second what could not be stored. After the lease another process may store a message too, which
-   * changes nothing. But where storage serves other processes, the rest is then left to a later take.
+   * Tries again each second what could not be stored. Once the lease is nearly over another process may take a message
+   * too, which changes nothing; but where storage serves other processes, the rest is then left to a later take. Answers
+   * whether there is time for more messages of the take.
    */
-  async #storeUntilBack(taken: readonly Taken[], signal: AbortSignal): Promise<void> {
-    const { clock, repeating } = this.#ctx
-    const since = clock.elapsed()
+  async #storeUntilBack(taken: readonly Taken[], since: number, signal?: AbortSignal): Promise<boolean> {
+    const { clock } = this.#ctx
     let left = taken
-    while (!signal.aborted) {
-      const away = await this.#storeAll(left).catch((cause: unknown) => {
-        repeating.error('stored messages could not be removed; trying again', { cause })
-        return left
-      })
+    for (;;) {
+      const away = await this.#storeAll(left, signal)
       const isThere = away.length < left.length
-      if (away.length === 0 || (isThere && clock.elapsed() - since >= messageLeaseMs)) return
+      const isLate = clock.elapsed() - since >= messageLeaseMs - minLeaseMs
+      if (away.length === 0) return !isLate && signal?.aborted !== true
+      if (signal === undefined || signal.aborted || (isThere && isLate)) return false
       left = away
-      await clock.sleep(againMs, signal)
+      await this.#pause(signal)
+      if (signal.aborted) return false
     }
   }
 }

@@ -87,8 +87,9 @@ async function deliveryLoop(run: Run): Promise<void> {
 async function inboxLoop(run: Run): Promise<void> {
   const { ctx, parts, wakeups, signal } = run
   const idle = new IdleWait(ctx.inbox.onPut !== undefined)
+  const freed = (): void => wakeups.messages.wake('freed')
   await repeat(run, 'the inbox could not be read', async () => {
-    if ((await parts.inbox.batch(signal)) > 0) {
+    if ((await parts.inbox.take({ signal, freed })) > 0) {
       idle.reset()
       return
     }

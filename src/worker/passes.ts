@@ -23,7 +23,7 @@ export class Passes {
     const isInTime = (): boolean => ctx.clock.elapsed() - since < budgetMs
     await upkeep.minute()
     await requeue.page()
-    while ((await inbox.batch()) > 0 && isInTime());
+    while ((await inbox.take()) > 0 && isInTime()) await inbox.idle()
     await inbox.idle()
     await background.idle()
     await this.#claimAll(isInTime)

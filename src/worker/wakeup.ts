@@ -8,7 +8,7 @@ const maxMs = 10_000
  * Why a loop is woken:
  *
  * - `added`: jobs or messages were added, given back, or fell due.
- * - `freed`: slots fell free, and jobs may wait that had no slot before.
+ * - `freed`: slots fell free, or room for messages, and some may wait that had none before.
  * - `proven`: an endpoint that had a single request at a time may have more.
  * - `turn`: slow and new endpoints may be tried again.
  * - `more`: a claim took as many jobs as it was to take at once, and slots are left for others.
