@@ -1,4 +1,5 @@
 import type { Context } from '../context.ts'
+import type { Cancellation } from '../core/cancellation.ts'
 import { minuteMs } from '../core/periods.ts'
 import type { Deliveries } from './deliveries.ts'
 import { type Holds, lengthenEveryMs } from './holds.ts'
@@ -37,19 +38,20 @@ interface Run {
   readonly parts: Parts
   /** Each wakes a loop: that of deliveries, and that of the inbox. */
   readonly wakeups: { readonly jobs: Wakeup; readonly messages: Wakeup }
-  /** Aborts when the loops are to end. */
+  /** Of this loop alone: aborts when it is to end. */
   readonly signal: AbortSignal
 }
 
-/** Runs all loops until the signal aborts. Resolves when all have ended. */
-export function runLoops(run: Run): Promise<unknown> {
-  const { holds, upkeep } = run.parts
+/** Runs all loops until they are canceled. Resolves when all have ended. */
+export function runLoops(work: Omit<Run, 'signal'>, until: Cancellation): Promise<unknown> {
+  const { holds, upkeep } = work.parts
+  const run = (): Run => ({ ...work, signal: until.child().signal })
   return Promise.all([
-    deliveryLoop(run),
-    inboxLoop(run),
-    requeueLoop(run),
-    every(run, lengthenEveryMs, 'holds could not be lengthened', () => holds.lengthen()),
-    ...upkeep.tasks.map((task) => every(run, minuteMs, task.complaint, () => task.run(run.signal))),
+    deliveryLoop(run()),
+    inboxLoop(run()),
+    requeueLoop(run()),
+    every(run(), lengthenEveryMs, 'holds could not be lengthened', () => holds.lengthen()),
+    ...upkeep.tasks.map((task) => every(run(), minuteMs, task.complaint, (signal) => task.run(signal))),
   ])
 }
 
@@ -118,9 +120,14 @@ async function requeueLoop({ ctx, parts, signal }: Run): Promise<void> {
 }
 
 /** Works, waits for `ms`, and so on. */
-async function every({ ctx, signal }: Run, ms: number, complaint: string, work: () => Promise<void>): Promise<void> {
+async function every(
+  { ctx, signal }: Run,
+  ms: number,
+  complaint: string,
+  work: (signal: AbortSignal) => Promise<void>,
+): Promise<void> {
   while (!signal.aborted) {
-    await work().catch((cause: unknown) => ctx.repeating.error(complaint, { cause }))
+    await work(signal).catch((cause: unknown) => ctx.repeating.error(complaint, { cause }))
     await ctx.clock.sleep(ms, signal)
   }
 }

@@ -1,3 +1,4 @@
+import { Cancellation } from '../core/cancellation.ts'
 import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { type Parts, runLoops } from './loops.ts'
@@ -10,7 +11,7 @@ import type { Needs } from './needs.ts'
 export class Run {
   readonly #needs: Needs
   readonly #parts: Parts
-  readonly #over = new AbortController()
+  readonly #over = new Cancellation()
   readonly #listeners: (() => Promise<void>)[] = []
   #loops: Promise<unknown> = Promise.resolve()
 
@@ -22,13 +23,13 @@ export class Run {
   /** Opens listeners and starts loops. Rejects with `unavailable` when `abort` is called before that is done. */
   async begin(): Promise<void> {
     const { ctx, jobs } = this.#needs
-    const { signal } = this.#over
     const messages = wakeup(ctx.clock)
-    await unlessAborted(signal, this.#open(messages))
+    await unlessCanceled(this.#over, this.#open(messages))
     jobs.set(true)
     if (ctx.queue.takesLeases === true) ctx.handOff.to = new LocalHandOff({ ctx, ...this.#parts })
+    const { signal } = this.#over.child()
     ctx.handOff.messagesTo = new LocalMessageHandOff({ ctx, inbox: this.#parts.inbox, signal })
-    this.#loops = runLoops({ ctx, parts: this.#parts, wakeups: { jobs, messages }, signal })
+    this.#loops = runLoops({ ctx, parts: this.#parts, wakeups: { jobs, messages } }, this.#over)
   }
 
   async #open(messages: Wakeup): Promise<void> {
@@ -71,17 +72,17 @@ export class Run {
         }),
       () => ctx.storage.onChanged?.(changed),
     ]) {
-      if (this.#over.signal.aborted) return
+      if (this.#over.canceled) return
       const close = await listen()
       if (close === undefined) continue
       this.#listeners.push(close)
-      if (this.#over.signal.aborted) await this.closeListeners() // aborted while this listener was opened
+      if (this.#over.canceled) await this.closeListeners() // aborted while this listener was opened
     }
   }
 
   /** Ends the loops, and a `begin` that is under way. */
   abort(): void {
-    this.#over.abort()
+    this.#over.cancel()
     const { handOff } = this.#needs.ctx
     handOff.to = null
     handOff.messagesTo = null
@@ -102,10 +103,10 @@ export class Run {
   }
 }
 
-/** Settles as `work` does, or rejects when the signal aborts before that. */
-function unlessAborted(signal: AbortSignal, work: Promise<void>): Promise<void> {
+/** Settles as `work` does, or rejects when it is canceled before that. */
+function unlessCanceled(until: Cancellation, work: Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new PosthornError('unavailable', 'it was stopped while it started')))
+    until.follow(() => reject(new PosthornError('unavailable', 'it was stopped while it started')))
     work.then(resolve, reject)
   })
 }

@@ -34,7 +34,7 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
     run: () => seeProcess(ctx),
   }
   const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
-  // What is published follows from what was counted. One task for both: each task listens to the signal that ends them.
+  // One task for both: what is published follows from what was counted.
   const counting: Task = {
     complaint: 'attempts could not be counted, or operational events could not be published',
     async run(signal) {
