@@ -71,8 +71,8 @@ export class InboxConsumer {
     const room = this.#inHand.room()
     this.#isFull = room === null
     if (room === null) return 0
-    const taken = await this.#take(room)
     const since = this.#ctx.clock.elapsed()
+    const taken = await this.#take(room)
     for (const share of this.#inHand.add(taken)) void this.#follow(this.#storeShare(share, since, storing))
     return taken.length
   }
@@ -88,7 +88,10 @@ export class InboxConsumer {
     }
   }
 
-  /** Stores the messages of a workspace: some, and where that was quick all others. Gives back what there is no time for. */
+  /**
+   * Stores the messages of a workspace: some, and where that was quick all others. Gives back what there is no time for.
+   * `since`: when their leases began.
+   */
   async #storeShare(share: readonly Taken[], since: number, storing?: Storing): Promise<void> {
     const { clock } = this.#ctx
     let left = share
@@ -96,17 +99,24 @@ export class InboxConsumer {
     while (left.length > 0) {
       const begunAt = clock.elapsed()
       const some = left.slice(0, beside)
-      const goesOn = await this.#storeUntilBack(some, since, storing?.signal)
+      const unstored = await this.#storeUntilBack(some, since, storing?.signal)
       left = left.slice(some.length)
       this.#inHand.remove(some)
-      if (!goesOn) {
-        await this.#release(left)
+      if (this.#isOver(since, storing) || unstored.length > 0) {
+        // Without a loop the storage is left alone while it is away: a take would find at once what is given back.
+        if (storing !== undefined || unstored.length === 0) await this.#release([...unstored, ...left])
         this.#inHand.remove(left)
         left = []
       }
       if (left.length === 0 || this.#isFull) storing?.freed()
       beside = clock.elapsed() - begunAt < quickMs ? left.length : fewBeside
     }
+  }
+
+  /** Whether no other messages of a take may begin to be stored. */
+  #isOver(since: number, storing?: Storing): boolean {
+    const isLate = this.#ctx.clock.elapsed() - since >= messageLeaseMs - minLeaseMs
+    return isLate || storing?.signal.aborted === true
   }
 
   async #release(rest: readonly Taken[]): Promise<void> {
@@ -206,22 +216,19 @@ export class InboxConsumer {
   }
 
   /**
-   * Tries again each second what could not be stored. Once the lease is nearly over another process may take a message
-   * too, which changes nothing; but where storage serves other processes, the rest is then left to a later take. Answers
-   * whether there is time for more messages of the take.
+   * Tries again each second what could not be stored, until `signal` aborts. Once the lease is nearly over another process may
+   * take a message too, which changes nothing; but where storage serves other processes, the rest is then left to a later
+   * take. Answers what was not stored.
    */
-  async #storeUntilBack(taken: readonly Taken[], since: number, signal?: AbortSignal): Promise<boolean> {
-    const { clock } = this.#ctx
+  async #storeUntilBack(taken: readonly Taken[], since: number, signal?: AbortSignal): Promise<readonly Taken[]> {
     let left = taken
     for (;;) {
       const away = await this.#storeAll(left, signal)
       const isThere = away.length < left.length
-      const isLate = clock.elapsed() - since >= messageLeaseMs - minLeaseMs
-      if (away.length === 0) return !isLate && signal?.aborted !== true
-      if (signal === undefined || signal.aborted || (isThere && isLate)) return false
       left = away
-      await this.#pause(signal)
-      if (signal.aborted) return false
+      if (left.length === 0 || signal === undefined || (isThere && this.#isOver(since))) return left
+      if (!signal.aborted) await this.#pause(signal)
+      if (signal.aborted) return left
     }
   }
 }

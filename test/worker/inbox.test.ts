@@ -192,7 +192,7 @@ async function whileAway(ms: string, accepted: 'handed over' | 'taken') {
   await posthorn.clock.advance(ms)
   const stored = async () => (await posthorn.events.list('default')).data.length
   expect(await stored()).toBe(0)
-  return { posthorn, stored, returns: () => (isAway = false), takes: () => takes }
+  return { posthorn, inbox: store.inbox, stored, returns: () => (isAway = false), takes: () => takes }
 }
 
 describe.each(['taken', 'handed over'] as const)('what was %s', (accepted) => {
@@ -210,4 +210,11 @@ describe.each(['taken', 'handed over'] as const)('what was %s', (accepted) => {
 test('a stop while the storage is away waits for no storage', async () => {
   const { posthorn } = await whileAway('3s', 'handed over')
   await posthorn.stop({ timeoutMs: 1000 })
+})
+
+test('a stop while the storage is away gives back what was taken', async () => {
+  const { posthorn, inbox } = await whileAway('3s', 'taken')
+  await posthorn.stop({ timeoutMs: 1000 })
+  const left = await inbox.take({ limit: 10, maxBytes: mebibyte, leaseMs: 1000, now: posthorn.clock.now() })
+  expect(left.map(({ tries }) => tries)).toEqual([1, 1, 1])
 })
