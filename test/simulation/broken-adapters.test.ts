@@ -152,6 +152,28 @@ describe('the simulator catches', () => {
     expect(error?.message).toMatch(/unfair: /)
   })
 
+  test('an inbox that forgets what is taken', async () => {
+    const error = await caught((storage) => {
+      const inbox = storage.inbox!
+      const take: typeof inbox.take = async (options) => {
+        const taken = await inbox.take(options)
+        await inbox.done(taken)
+        return taken
+      }
+      return { ...storage, inbox: { ...inbox, take } }
+    })
+    expect(error?.message).toMatch(/lost: event .* was not stored/)
+  })
+
+  test('an inbox that answers before it has the messages', async () => {
+    const error = await caught((storage) => {
+      const inbox = storage.inbox!
+      const put: typeof inbox.put = async (messages) => messages.map(() => ({ kind: 'stored' }))
+      return { ...storage, inbox: { ...inbox, put } }
+    })
+    expect(error?.message).toMatch(/lost: event .* was not stored/)
+  })
+
   test('a limiter that grants too much', async () => {
     const error = await caught((storage) => ({
       ...storage,

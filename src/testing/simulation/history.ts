@@ -17,12 +17,13 @@ export interface SeenSend {
 export interface AcceptedEvent {
   readonly id: string
   readonly workspace: string
-  readonly ingested_at: number
+  /** Null: storage does not hold it at the end. */
+  readonly ingested_at: number | null
 }
 
 export interface History {
   readonly endpoints: readonly (Endpoint & { readonly workspace: string })[]
-  /** Events whose publisher got the answer that they are stored. */
+  /** Events whose publisher got the answer that they are stored, or accepted to be stored later. */
   readonly accepted: readonly AcceptedEvent[]
   /** All attempts of accepted events, as storage holds them at the end. */
   readonly attempts: readonly StoredAttempt[]
@@ -37,6 +38,7 @@ const slackMs = 5_000
 /** Every way in which a history breaks a promise; nothing for a good history. */
 export function violations(history: History): string[] {
   return [
+    ...unstored(history),
     ...lost(history),
     ...chains(history),
     ...outcomes(history),
@@ -45,6 +47,11 @@ export function violations(history: History): string[] {
     ...pauses(history),
     ...early(history),
   ]
+}
+
+/** Every accepted event is stored in the end. */
+function unstored({ accepted }: History): string[] {
+  return accepted.filter(({ ingested_at }) => ingested_at === null).map(({ id }) => `lost: event ${id} was not stored`)
 }
 
 /** Every accepted event has a chain for each endpoint of its workspace: all want all events, until a 410 disables them. */
@@ -57,7 +64,10 @@ function lost({ accepted, endpoints, attempts, sends }: History): string[] {
     )
   return endpoints.flatMap((endpoint) =>
     accepted
-      .filter(({ workspace, ingested_at }) => workspace === endpoint.workspace && ingested_at < goneAt(endpoint.id))
+      .filter(
+        ({ workspace, ingested_at }) =>
+          workspace === endpoint.workspace && ingested_at !== null && ingested_at < goneAt(endpoint.id),
+      )
       .filter(({ id }) => !known.has(`${id} to ${endpoint.id}`))
       .map((event) => `lost: event ${event.id} to ${endpoint.id} has no attempt`),
   )

@@ -5,6 +5,8 @@ import type { StoredAttempt } from '../../contracts/storage/attempts.ts'
 import { portablePlatform } from '../../portable.ts'
 import { makePosthorn } from '../../posthorn.ts'
 import { lazy } from '../../runtime/lazy.ts'
+import type { EventInput } from '../../schema/catalogue.ts'
+import type { Posthorn } from '../../surface/posthorn.ts'
 import { fakeClock } from '../fake-clock.ts'
 import { random, type Random } from '../random.ts'
 import { type AcceptedEvent, type History, type SeenSend, violations } from './history.ts'
@@ -55,11 +57,14 @@ const skewMs = 300_000
 /** By how much a wall clock is set while the process works: by a second, an hour, a day, forward or back. */
 const clockSteps = [1000, -1000, 3_600_000, -3_600_000, 86_400_000, -86_400_000] as const
 const workspaces = ['default', 'second', 'third'] as const
+/** In one run of ten a fourth workspace sends each event to so many endpoints that its events are stored apart from others. */
+const wideEvery = 10
+const wideEndpoints = 34
 
 /**
- * Runs processes over one storage through publishing in several workspaces, failing receivers, deaths, lost answers,
- * clocks that differ by five minutes and clocks that are set, in virtual time; then lets them come to rest and checks
- * the history: nothing lost, nothing doubled, nothing early, no limit exceeded, no pause broken. In the end a fresh
+ * Runs processes over one storage through publishing in several workspaces, by call and by async source, failing receivers,
+ * deaths, lost answers, clocks that differ by five minutes and clocks that are set, in virtual time; then lets them come
+ * to rest and checks the history: nothing lost, nothing doubled, nothing early, no limit exceeded, no pause broken. In the end a fresh
  * process gets a crowd of slow deliveries of one workspace: the others may not wait for them.
  * @throws SimulationError
  * @example await simulate({ seed: 1, workers: 3, events: 20, storage: () => myStorage() })
@@ -69,12 +74,19 @@ export async function simulate(simulation: Simulation): Promise<SimulationReport
   const events = simulation.events ?? 10
   const run = await once(simulation, events)
   if (run.broken.length === 0) return run.report
-  // The same seed with fewer events is a shorter history, and often breaks the same way.
+  // The same seed with fewer events is a shorter history, and often breaks the same promise.
+  const kind = kindOf(run.broken[0]!)
   for (let fewer = 1; fewer < events; fewer++) {
     const shorter = await once(simulation, fewer)
-    if (shorter.broken.length > 0) throw new SimulationError(simulation.seed, fewer, shorter.broken, shorter.log)
+    if (shorter.broken.some((each) => kindOf(each) === kind))
+      throw new SimulationError(simulation.seed, fewer, shorter.broken, shorter.log)
   }
   throw new SimulationError(simulation.seed, events, run.broken, run.log)
+}
+
+/** Which promise was broken: what comes before the colon. */
+function kindOf(violation: string): string {
+  return violation.slice(0, violation.indexOf(':'))
 }
 
 /** Loads what is loaded on demand: that takes real time, for which virtual time does not wait. */
@@ -83,6 +95,7 @@ const warmUp = lazy(async () => {
   const posthorn = makePosthorn({ ...portablePlatform, batches: true })({ storage: memory(), logger })
   await posthorn.start()
   await posthorn.events.get('default', 'unknown').catch(() => {})
+  await posthorn.gateway.fetch(new Request('http://gateway.test/unknown', { method: 'POST' }))
   await posthorn.stop()
   return posthorn
 })
@@ -92,7 +105,8 @@ async function once(simulation: Simulation, events: number) {
   const clock = fakeClock()
   const fresh = simulation.storage?.() ?? memory()
   const storage = simulation.around?.(fresh) ?? fresh
-  const endpoints = await makeEndpoints(fresh, dice)
+  const among = simulation.seed % wideEvery === 0 ? [...workspaces, 'wide'] : workspaces
+  const endpoints = await makeEndpoints(fresh, dice, among)
   const log: string[] = []
   const sends: SeenSend[] = []
   let stormy = true
@@ -113,14 +127,19 @@ async function once(simulation: Simulation, events: number) {
   }
   const start = clock.now()
 
-  const { accepted, processes, deaths } = await storm(world, dice, { workers: simulation.workers ?? 2, events })
+  const { published, processes, deaths } = await storm(world, dice, { workers: simulation.workers ?? 2, events, among })
   stormy = false
   for (let step = 0; step < calmSteps; step++) {
     await clock.advance(calmStepMs)
     const open = await fresh.attempts.overdue({ before: Number.MAX_SAFE_INTEGER, after: null, limit: 1 })
-    if (open.length === 0) break
+    if (open.length === 0 && (await fresh.inbox!.size()) === 0) break
   }
   for (const process of processes) process.kill()
+  const accepted = await Promise.all(
+    published.map(async ({ id, workspace }): Promise<AcceptedEvent> => {
+      return { id, workspace, ingested_at: (await fresh.events.get(workspace, id))?.ingested_at ?? null }
+    }),
+  )
   const attempts = await attemptsOf(fresh, accepted)
   const seen = sends.length
   for (const send of sends)
@@ -135,8 +154,15 @@ async function once(simulation: Simulation, events: number) {
   return { broken: [...violations(history), ...unfair], log, report }
 }
 
+interface Storm {
+  readonly workers: number
+  readonly events: number
+  /** The workspaces in which it publishes. */
+  readonly among: readonly string[]
+}
+
 /** Publishes while processes start and die and clocks are set. Answers what was accepted, and the processes that live. */
-async function storm(world: World, dice: Random, { workers, events }: { workers: number; events: number }) {
+async function storm(world: World, dice: Random, { workers, events, among }: Storm) {
   const { clock } = world
   const processes: SimulatedProcess[] = []
   let born = 0
@@ -148,7 +174,9 @@ async function storm(world: World, dice: Random, { workers, events }: { workers:
   }
   for (let i = 0; i < workers; i++) spawn()
 
-  const accepted: AcceptedEvent[] = []
+  // It publishes and does not deliver: what it accepts is taken from the inbox.
+  const gateway = simulatedProcess('the gateway', world, 0)
+  const published: { readonly id: string; readonly workspace: string }[] = []
   let deaths = 0
   const kill = (process: SimulatedProcess) => {
     process.kill()
@@ -163,12 +191,13 @@ async function storm(world: World, dice: Random, { workers, events }: { workers:
   }
   for (let n = 1; n <= events; n++) {
     await clock.advance(dice.below(3000))
-    const process = dice.of(processes)
-    const workspace = dice.of(workspaces)
-    void process.posthorn.events.create(workspace, { event_type: 'simulated', data: { n } }).then(
-      ({ id, ingested_at }) => {
-        world.note(`${process.name} published ${id} in ${workspace}`)
-        accepted.push({ id, workspace, ingested_at })
+    const workspace = dice.of(among)
+    const isLater = dice.below(3) === 0
+    const process = isLater && dice.below(3) > 0 ? gateway : dice.of(processes)
+    void (isLater ? accept : publish)(process.posthorn, workspace, { event_type: 'simulated', data: { n } }).then(
+      (id) => {
+        world.note(`${process.name} ${isLater ? 'accepted' : 'published'} ${id} in ${workspace}`)
+        published.push({ id, workspace })
       },
       () => world.note(`${process.name} could not publish event ${n}`),
     )
@@ -180,7 +209,20 @@ async function storm(world: World, dice: Random, { workers, events }: { workers:
     while (processes.length < workers && dice.below(3) === 0) spawn()
   }
   if (processes.length === 0) spawn()
-  return { accepted, processes, deaths }
+  return { published, processes: [gateway, ...processes], deaths }
+}
+
+async function publish(posthorn: Posthorn, workspace: string, input: EventInput): Promise<string> {
+  return (await posthorn.events.create(workspace, input)).id
+}
+
+/** Hands an event to an async source: it is stored later. */
+async function accept(posthorn: Posthorn, workspace: string, input: EventInput): Promise<string> {
+  const request = new Request(`http://gateway.test/${workspace}`, { method: 'POST', body: JSON.stringify(input) })
+  const answer = await posthorn.gateway.fetch(request)
+  const id = answer.headers.get('webhook-event-id')
+  if (!answer.ok || id === null) throw new Error(`the gateway answered ${answer.status}`)
+  return id
 }
 
 /** Starts a process. While storage does not answer it tries again, as a supervisor would do. */
@@ -191,8 +233,11 @@ function startUntilUp(process: SimulatedProcess, world: World): void {
   })
 }
 
-/** In each workspace an endpoint that wants everything: steady, with a long chain of tries, or limited; the first workspace has all three. */
-async function makeEndpoints(storage: Storage, dice: Random): Promise<History['endpoints']> {
+/**
+ * In each workspace an async source, and an endpoint that wants everything: steady, with a long chain of tries, or limited; the
+ * first workspace has all three, and `wide` very many.
+ */
+async function makeEndpoints(storage: Storage, dice: Random, among: readonly string[]): Promise<History['endpoints']> {
   const posthorn = makePosthorn(portablePlatform)({
     storage,
     http: { send: () => Promise.reject(new Error('not used')) },
@@ -204,8 +249,14 @@ async function makeEndpoints(storage: Storage, dice: Random): Promise<History['e
     { workspace: 'default', id: 'limited', attempts: [0, 5, 20], rate_limit: limit() },
     { workspace: 'second', id: 'flaky2', attempts: [0, 1, 2, 4, 8, 16], rate_limit: null },
     { workspace: 'third', id: 'limited3', attempts: [0, 5, 20], rate_limit: limit() },
-  ]
-  for (const id of workspaces) if (id !== 'default') await posthorn.workspaces.create({ id })
+    ...Array.from({ length: wideEndpoints }, (_, n) => {
+      return { workspace: 'wide', id: `wide${n}`, attempts: [0, 5], rate_limit: null }
+    }),
+  ].filter(({ workspace }) => among.includes(workspace))
+  for (const id of among) {
+    if (id !== 'default') await posthorn.workspaces.create({ id })
+    await posthorn.sources.create(id, { async: true, config: { http: { path: `/${id}` } } })
+  }
   const made: History['endpoints'][number][] = []
   for (const { workspace, id, attempts, rate_limit } of definitions) {
     const request = { url: `http://${id}.test/`, headers: { 'x-endpoint': id }, timeout: 10_000 }
