@@ -27,8 +27,9 @@ type Outcome = 'done' | 'away' | 'again' | 'bad'
 export class InboxConsumer {
   readonly #ctx: Context
   readonly #ingest: Ingest
-  /** Removes messages that were handed over, several in a call. */
+  /** Removes messages that are stored, and gives back others, several in a call. */
   readonly #removals: Batcher<Taken, null>
+  readonly #releases: Batcher<Taken, null>
   readonly #inHand = new InHand()
   readonly #handling = new Set<Promise<unknown>>()
   #pausing: Promise<void> | null = null
@@ -39,16 +40,8 @@ export class InboxConsumer {
   constructor(ctx: Context, ingest: Ingest) {
     this.#ctx = ctx
     this.#ingest = ingest
-    this.#removals = batcher({
-      async flush(messages) {
-        await ctx.inbox.done(messages)
-        return messages.map(() => null)
-      },
-      bytesOf: () => 0,
-      workspaceOf: ({ workspaceId }) => workspaceId,
-      clock: ctx.clock,
-      batches: ctx.batches,
-    })
+    this.#removals = together(ctx, (messages) => ctx.inbox.done(messages))
+    this.#releases = together(ctx, async (messages) => await ctx.inbox.release?.(messages))
   }
 
   /** Whether messages may wait in the inbox that nobody holds. */
@@ -104,7 +97,7 @@ export class InboxConsumer {
       this.#inHand.remove(some)
       if (this.#isOver(since, storing) || unstored.length > 0) {
         // Without a loop the storage is left alone while it is away: a take would find at once what is given back.
-        if (storing !== undefined || unstored.length === 0) await this.#release([...unstored, ...left])
+        if (storing !== undefined || unstored.length === 0) await this.#release(unstored.concat(left))
         this.#inHand.remove(left)
         left = []
       }
@@ -119,10 +112,10 @@ export class InboxConsumer {
     return isLate || storing?.signal.aborted === true
   }
 
-  async #release(rest: readonly Taken[]): Promise<void> {
-    if (rest.length === 0) return
+  async #release(messages: readonly Taken[]): Promise<void> {
+    this.#mayWait = true
     try {
-      await this.#ctx.inbox.release?.(rest)
+      await Promise.all(messages.map((message) => this.#releases.add(message)))
     } catch (cause) {
       this.#ctx.repeating.error('messages could not be given back', { cause }) // their holds lapse
     }
@@ -130,15 +123,15 @@ export class InboxConsumer {
 
   /**
    * Stores a message that was put as held by this process. Tries again while the storage is away, until the lease ends or `signal`
-   * aborts: then the message is left to a later take.
+   * aborts: then the message is given back.
    */
   async handle(message: Taken, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
     while ((await this.#follow(this.#storeAndRemove(message, signal))) === 'away') {
-      if (clock.elapsed() - since >= messageLeaseMs - againMs) break
-      await this.#pause(signal)
-      if (signal.aborted) break
+      const isOver = clock.elapsed() - since >= messageLeaseMs - againMs
+      if (!isOver && !signal.aborted) await this.#pause(signal)
+      if (isOver || signal.aborted) return await this.#follow(this.#release([message]))
     }
   }
 
@@ -171,12 +164,13 @@ export class InboxConsumer {
   /** Resolves when nothing that was handed over is being stored, or waits to be removed. */
   async idle(): Promise<void> {
     while (this.#handling.size > 0) await Promise.all(this.#handling)
-    await this.#removals.idle()
+    await Promise.all([this.#removals.idle(), this.#releases.idle()])
   }
 
-  /** Leaves what waits to be removed to the end of its lease. */
+  /** Leaves what waits to be removed or given back to the end of its lease. */
   giveUp(): void {
     this.#removals.giveUp()
+    this.#releases.giveUp()
   }
 
   async #store(message: Taken): Promise<Outcome> {
@@ -231,4 +225,18 @@ export class InboxConsumer {
       if (signal.aborted) return left
     }
   }
+}
+
+/** Lets go of messages in batches. */
+function together(ctx: Context, letGo: (messages: readonly Taken[]) => Promise<void>): Batcher<Taken, null> {
+  return batcher({
+    async flush(messages) {
+      await letGo(messages)
+      return messages.map(() => null)
+    },
+    bytesOf: () => 0,
+    workspaceOf: ({ workspaceId }) => workspaceId,
+    clock: ctx.clock,
+    batches: ctx.batches,
+  })
 }

@@ -212,8 +212,8 @@ test('a stop while the storage is away waits for no storage', async () => {
   await posthorn.stop({ timeoutMs: 1000 })
 })
 
-test('a stop while the storage is away gives back what was taken', async () => {
-  const { posthorn, inbox } = await whileAway('3s', 'taken')
+test.each(['taken', 'handed over'] as const)('a stop while the storage is away gives back what was %s', async (how) => {
+  const { posthorn, inbox } = await whileAway('3s', how)
   await posthorn.stop({ timeoutMs: 1000 })
   const left = await inbox.take({ limit: 10, maxBytes: mebibyte, leaseMs: 1000, now: posthorn.clock.now() })
   expect(left.map(({ tries }) => tries)).toEqual([1, 1, 1])
