@@ -1,4 +1,5 @@
 import type { Reply } from '../contracts/http-client.ts'
+import { holdsTexts } from './plugin-answer.ts'
 
 /** Whether an HTTP client of the application answered what it is to answer. `ended` may be left out. */
 export function isReply(answer: unknown): answer is Reply {
@@ -6,7 +7,7 @@ export function isReply(answer: unknown): answer is Reply {
   const { kind, message, status, headers, body } = answer as Readonly<Record<string, unknown>>
   switch (kind) {
     case 'response':
-      return Number.isInteger(status) && isHeaders(headers) && typeof body === 'string'
+      return Number.isInteger(status) && holdsTexts(headers) && typeof body === 'string'
     case 'timeout':
     case 'denied':
     case 'error':
@@ -14,9 +15,4 @@ export function isReply(answer: unknown): answer is Reply {
     default:
       return kind === 'busy' || kind === 'aborted'
   }
-}
-
-function isHeaders(headers: unknown): boolean {
-  if (typeof headers !== 'object' || headers === null) return false
-  return Object.values(headers).every((value) => typeof value === 'string')
 }

@@ -3,6 +3,7 @@ import type { InboundContext } from '../contracts/plugin.ts'
 import type { Inbound } from '../contracts/request.ts'
 import { recordText } from '../core/capture.ts'
 import { oneLine } from '../core/one-line.ts'
+import { isInbound } from '../core/plugin-answer.ts'
 import { PosthornError } from '../errors.ts'
 import { withDeadline } from '../runtime/deadline.ts'
 import type { Plugin } from '../schema/plugin.ts'
@@ -46,6 +47,7 @@ export async function runInboundPlugins(
           ? await withDeadline(ctx.clock, pluginDeadlineMs, result, () => stalled(plugin))
           : result
       if (answer instanceof Response) return { kind: 'answered', response: answer }
+      if (!isInbound(answer)) throw new Error('it answered neither a request nor a Response')
       current = answer
     } catch (cause) {
       return { kind: 'failed', response: pluginFailed(ctx, plugin.row, cause) }

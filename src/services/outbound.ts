@@ -5,6 +5,7 @@ import type { OutboundContext } from '../contracts/plugin.ts'
 import type { Outbound } from '../contracts/request.ts'
 import type { Delivery, NewAttempt } from '../contracts/storage/attempts.ts'
 import type { Cancellation } from '../core/cancellation.ts'
+import { isOutbound } from '../core/plugin-answer.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import { PluginTime } from './plugin-time.ts'
@@ -62,33 +63,33 @@ export function runOutbound(
   let current = request
   for (let i = 0; i < plugins.length; i++) {
     const prepared = plugins[i]!.current()
-    const result =
-      prepared === undefined
-        ? undefined
-        : prepared.outbound === undefined
-          ? current
-          : prepared.outbound(current, context)
-    if (result === undefined || result instanceof Promise) return finishOutbound(plugins, i, current, result, context)
-    current = result
+    if (prepared === undefined) return finishOutbound(plugins, i, current, null, context)
+    if (prepared.outbound === undefined) continue
+    const result = prepared.outbound(current, context)
+    if (result instanceof Promise) return finishOutbound(plugins, i, current, result, context)
+    current = answered(plugins[i]!, result)
   }
   return current
 }
 
+/** `first`: what the plugin at `from` is to answer; null where the plugin did not run yet. */
 async function finishOutbound(
   plugins: readonly ReadyPlugin[],
   from: number,
   request: Outbound,
-  first: Promise<Outbound> | undefined,
+  first: Promise<Outbound> | null,
   context: OutboundContext,
 ): Promise<Outbound> {
-  let current = request
-  for (let i = from; i < plugins.length; i++) {
-    if (i === from && first !== undefined) {
-      current = await first
-      continue
-    }
-    const prepared = await plugins[i]!.prepared()
-    if (prepared.outbound !== undefined) current = await prepared.outbound(current, context)
+  let current = first === null ? request : answered(plugins[from]!, await first)
+  for (const plugin of plugins.slice(first === null ? from : from + 1)) {
+    const prepared = await plugin.prepared()
+    if (prepared.outbound !== undefined) current = answered(plugin, await prepared.outbound(current, context))
   }
   return current
+}
+
+/** @throws an error that names a plugin of the application which answered something else than a request. */
+function answered({ row }: ReadyPlugin, answer: unknown): Outbound {
+  if (!isOutbound(answer)) throw new Error(`plugin '${row.name}' answered no request`)
+  return answer
 }
