@@ -28,6 +28,7 @@ import { configurationCache, configurationReader } from './services/configuratio
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { processMetrics } from './services/process-metrics.ts'
 import { repeating } from './services/repeating.ts'
+import { safeTelemetry } from './services/safe-telemetry.ts'
 import { type Operational, operationalOnDemand } from './services/operational/on-demand.ts'
 import { observers, safeLogger } from './services/observers.ts'
 import { requestLog } from './services/request-log.ts'
@@ -93,7 +94,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     platform,
     log,
     repeating: seldom,
-    telemetry: options.telemetry,
+    telemetry: options.telemetry && safeTelemetry(options.telemetry, seldom),
     plugins,
     secrets,
     catalogue: catalogue(options.events ?? {}, { strict: settings.strictEvents }),

@@ -43,14 +43,19 @@ export function observers(log: Logger): Observers {
  */
 export function safeLogger(logger: Logger): Logger {
   const detailsFirst = takesDetailsFirst(logger)
+  const write = (level: keyof Logger, message: string, details?: Details): unknown => {
+    if (details === undefined) return logger[level](message)
+    const shown = 'cause' in details ? { ...details, cause: legible(bareError(details['cause'])) } : details
+    if (detailsFirst) return (logger[level] as unknown as DetailsFirst).call(logger, shown, message)
+    return logger[level](message, shown)
+  }
   const at =
     (level: keyof Logger): Logger['warn'] =>
     (message, details) => {
       try {
-        if (details === undefined) return logger[level](message)
-        const shown = 'cause' in details ? { ...details, cause: legible(bareError(details['cause'])) } : details
-        if (detailsFirst) (logger[level] as unknown as DetailsFirst).call(logger, shown, message)
-        else logger[level](message, shown)
+        // It may be async all the same.
+        const answer: unknown = write(level, message, details)
+        if (answer instanceof Promise) answer.catch(() => {})
       } catch {
         // A failing logger leaves no place to report the failure.
       }
@@ -58,7 +63,8 @@ export function safeLogger(logger: Logger): Logger {
   return { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }
 }
 
-type DetailsFirst = (details: object, message: string) => void
+type Details = Parameters<Logger['warn']>[1]
+type DetailsFirst = (details: object, message: string) => unknown
 
 /** Whether a logger is of the family of pino or bunyan, which drop an object that follows the message. */
 function takesDetailsFirst(logger: object): boolean {

@@ -45,7 +45,7 @@ describe('event-validation in a process', () => {
 
   test('a document that takes too much is refused, and the next one is judged', async () => {
     const send = await source({
-      anyOf: [...Array.from({ length: 2000 }, (_, i) => ({ const: { a: i } })), { type: 'integer' }],
+      anyOf: [...Array.from({ length: 500 }, (_, i) => ({ const: { a: i } })), { type: 'integer' }],
     })
     expect(await send({ ['k'.repeat(900_000)]: 1 })).toEqual([
       "at '': the schema asks for too much work on this document",
