@@ -5,8 +5,14 @@ interface Connection {
   terminate?(): void
 }
 
-/** A statement of postgres.js. `active`: the connection works on this statement. */
-export type Pending = PromiseLike<unknown[]> & { readonly active?: boolean; cancel?(): unknown }
+/**
+ * A statement of postgres.js. `active`: the connection works on this statement. `canceller`: asks the server to end the statement
+ * that it is given; null once that was done.
+ */
+export type Pending = PromiseLike<unknown[]> & {
+  readonly active?: boolean
+  canceller?: ((statement: Pending) => Promise<unknown>) | null
+}
 
 /** Where a statement was sent. */
 export interface Sending {

@@ -137,8 +137,15 @@ async function cancel(pending: Pending, sending: Sending): Promise<void> {
     if (await settled(pending, lookEveryMs)) return
   }
   if (pending.active === false) return
-  void Promise.resolve(pending.cancel?.()).catch(() => {}) // what it was to end is looked at instead
+  askToEnd(pending).catch(() => {}) // what it was to end is looked at instead
   if (!(await settled(pending, endsWithinMs))) sending.connection()?.terminate?.()
+}
+
+/** `cancel` of postgres.js does the same and drops the promise: a request that the server refuses would end the process. */
+async function askToEnd(pending: Pending): Promise<void> {
+  const { canceller } = pending
+  pending.canceller = null
+  await canceller?.(pending)
 }
 
 /** How long a line has to say that it listens no more. */

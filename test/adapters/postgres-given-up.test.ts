@@ -97,6 +97,25 @@ describe.skipIf(url === null)('a statement that is given up', () => {
       await line.close()
     })
 
+    test('while the server refuses the cancel request, ends no process', async () => {
+      const line: SilentLine = await silentLine(url!)
+      opened = open(line.url)
+      const unhandled: unknown[] = []
+      const note = (cause: unknown) => void unhandled.push(cause)
+      process.on('unhandledRejection', note)
+      try {
+        const late = clientOf(opened.handle).query('select pg_sleep(1)', [], { timeoutMs: 200 })
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        line.refuse()
+        await expect(late).rejects.toMatchObject({ code: 'unavailable' })
+        await new Promise((resolve) => setTimeout(resolve, 500))
+        expect(unhandled).toEqual([])
+      } finally {
+        process.off('unhandledRejection', note)
+        await line.close()
+      }
+    })
+
     test('after a long wait in vain has the idle connections asked too, so that no other statement waits in vain', async () => {
       const line: SilentLine = await silentLine(url!)
       opened = open(line.url)

@@ -8,6 +8,8 @@ export interface SilentLine {
   cut(): void
   /** New connections pass again. */
   mend(): void
+  /** New connections are refused from now on. */
+  refuse(): void
   close(): Promise<void>
 }
 
@@ -42,6 +44,7 @@ export async function silentLine(server: string): Promise<SilentLine> {
     mend() {
       isCut = false
     },
+    refuse: () => void proxy.close(),
     async close() {
       for (const { near, far } of pairs) {
         near.destroy()
