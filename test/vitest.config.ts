@@ -7,10 +7,11 @@ import { textOf } from './support/texts.ts'
 
 const suffix = '?text'
 
-/** What takes long: some two hundred processes, killed engines, many seeds. `npm run test:slow` runs them. */
+/** What takes long: some two hundred processes, killed engines, faults under load, many seeds. `npm run test:slow` runs them. */
 export const slow = [
   'test/cli/**/*.test.ts',
   'test/adapters/*-kill.test.ts',
+  'test/adapters/postgres-{faults,pgbouncer}.test.ts',
   'test/simulation/{many-seeds,postgres}.test.ts',
 ]
 
