@@ -6,6 +6,9 @@ export const maxMessages = 500
 const maxInHand = 1000
 export const maxMessageBytes = 16 * 1024 * 1024
 
+/** What a take may take. */
+export type Room = Required<Pick<TakeOptions, 'limit' | 'maxBytes' | 'leaveOut'>>
+
 /**
  * What this process took from the inbox and has not stored yet. A take has half of the room that is left, and leaves out
  * the workspaces that have messages in hand: one whose events take long to store keeps no other waiting.
@@ -16,7 +19,7 @@ export class InHand {
   readonly #workspaces = new Map<string, number>()
 
   /** What the next take may take; null where there is no room. */
-  room(): Required<Pick<TakeOptions, 'limit' | 'maxBytes' | 'leaveOut'>> | null {
+  room(): Room | null {
     const [messages, bytes] = [maxInHand - this.#messages, maxMessageBytes - this.#bytes]
     if (messages <= 0 || bytes <= 0) return null
     return {

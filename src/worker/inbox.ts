@@ -3,7 +3,7 @@ import type { Taken } from '../contracts/inbox.ts'
 import { isRetryable, PosthornError } from '../errors.ts'
 import { type Batcher, batcher } from '../runtime/batcher.ts'
 import type { Ingest } from '../services/ingest.ts'
-import { InHand } from './in-hand.ts'
+import { InHand, type Room } from './in-hand.ts'
 
 /** No message begins to be stored when less than this is left of its lease: it may be taken again meanwhile. */
 export const minLeaseMs = 10_000
@@ -31,11 +31,11 @@ export class InboxConsumer {
   readonly #removals: Batcher<Taken, null>
   readonly #releases: Batcher<Taken, null>
   readonly #inHand = new InHand()
-  readonly #handling = new Set<Promise<unknown>>()
+  /** Shares and messages under way that do not wait for the storage, and who waits until there are none. */
+  #working = 0
+  readonly #idlers: (() => void)[] = []
   #pausing: Promise<void> | null = null
   #mayWait = true
-  /** Whether the last take had no room. */
-  #isFull = false
 
   constructor(ctx: Context, ingest: Ingest) {
     this.#ctx = ctx
@@ -62,7 +62,6 @@ export class InboxConsumer {
   async take(storing?: Storing): Promise<number> {
     await this.#ctx.clock.ready()
     const room = this.#inHand.room()
-    this.#isFull = room === null
     if (room === null) return 0
     const since = this.#ctx.clock.elapsed()
     const taken = await this.#take(room)
@@ -70,7 +69,7 @@ export class InboxConsumer {
     return taken.length
   }
 
-  async #take(room: NonNullable<ReturnType<InHand['room']>>): Promise<readonly Taken[]> {
+  async #take(room: Room): Promise<readonly Taken[]> {
     this.#mayWait = false // what is put from now on may be beyond this take
     let taken: readonly Taken[] | null = null
     try {
@@ -94,6 +93,7 @@ export class InboxConsumer {
       const some = left.slice(0, beside)
       const unstored = await this.#storeUntilBack(some, since, storing?.signal)
       left = left.slice(some.length)
+      const wasFull = this.#inHand.room() === null
       this.#inHand.remove(some)
       if (this.#isOver(since, storing) || unstored.length > 0) {
         // Without a loop the storage is left alone while it is away: a take would find at once what is given back.
@@ -101,7 +101,7 @@ export class InboxConsumer {
         this.#inHand.remove(left)
         left = []
       }
-      if (left.length === 0 || this.#isFull) storing?.freed()
+      if (left.length === 0 || wasFull) storing?.freed()
       beside = clock.elapsed() - begunAt < quickMs ? left.length : fewBeside
     }
   }
@@ -125,28 +125,36 @@ export class InboxConsumer {
    * Stores a message that was put as held by this process. Tries again while the storage is away, until the lease ends or `signal`
    * aborts: then the message is given back.
    */
-  async handle(message: Taken, signal: AbortSignal): Promise<void> {
+  handle(message: Taken, signal: AbortSignal): Promise<void> {
+    return this.#follow(this.#handleUntilBack(message, signal))
+  }
+
+  async #handleUntilBack(message: Taken, signal: AbortSignal): Promise<void> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
-    while ((await this.#follow(this.#storeAndRemove(message, signal))) === 'away') {
+    while ((await this.#storeAndRemove(message, signal)) === 'away') {
       const isOver = clock.elapsed() - since >= messageLeaseMs - againMs
       if (!isOver && !signal.aborted) await this.#pause(signal)
-      if (isOver || signal.aborted) return await this.#follow(this.#release([message]))
+      if (isOver || signal.aborted) return await this.#release([message])
     }
   }
 
   /** All for which the storage is away wait together, at most a second: they try again in one batch. */
-  #pause(signal: AbortSignal): Promise<void> {
-    const end = (): void => void (this.#pausing = null)
-    return (this.#pausing ??= this.#ctx.clock.sleep(againMs, signal).finally(end))
+  async #pause(signal: AbortSignal): Promise<void> {
+    this.#rest()
+    await (this.#pausing ??= this.#ctx.clock.sleep(againMs, signal).finally(() => (this.#pausing = null)))
+    this.#working++
   }
 
-  /** Keeps what is under way where `idle` finds it. */
-  async #follow<Answer>(handling: Promise<Answer>): Promise<Answer> {
-    this.#handling.add(handling)
-    const answer = await handling
-    this.#handling.delete(handling)
-    return answer
+  async #follow(handling: Promise<void>): Promise<void> {
+    this.#working++
+    await handling
+    this.#rest()
+  }
+
+  #rest(): void {
+    if (--this.#working > 0) return
+    for (const wake of this.#idlers.splice(0)) wake()
   }
 
   async #storeAndRemove(message: Taken, signal?: AbortSignal): Promise<Outcome> {
@@ -161,9 +169,9 @@ export class InboxConsumer {
     return outcome
   }
 
-  /** Resolves when nothing that was handed over is being stored, or waits to be removed. */
+  /** Resolves when nothing is being stored, or waits to be removed or given back. What waits for the storage is not waited for. */
   async idle(): Promise<void> {
-    while (this.#handling.size > 0) await Promise.all(this.#handling)
+    if (this.#working > 0) await new Promise<void>((resolve) => this.#idlers.push(resolve))
     await Promise.all([this.#removals.idle(), this.#releases.idle()])
   }
 

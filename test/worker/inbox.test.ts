@@ -218,3 +218,15 @@ test.each(['taken', 'handed over'] as const)('a stop while the storage is away g
   const left = await inbox.take({ limit: 10, maxBytes: mebibyte, leaseMs: 1000, now: posthorn.clock.now() })
   expect(left.map(({ tries }) => tries)).toEqual([1, 1, 1])
 })
+
+test.each(['taken', 'handed over'] as const)(
+  'a drain waits for no storage that is away: of what was %s',
+  async (how) => {
+    const { posthorn, returns, stored } = await whileAway('3s', how)
+    await posthorn.drain()
+    returns()
+    await posthorn.clock.advance('2s')
+    expect(await stored()).toBe(3)
+    await posthorn.stop()
+  },
+)
