@@ -75,7 +75,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
 
   const storage = notifyingStorage(engine, changed)
   const secrets = rowSecrets({ storage, plugins, platform, clock, log: seldom }, settings)
-  const configuration = configurationCache({ storage, plugins, platform, log, secrets })
+  const configuration = configurationCache({ storage, plugins, platform, clock, log, secrets })
   function changed(change: Change): void {
     configuration.forget(change)
     if (change === 'routes' || change === 'everything') routes.forget()

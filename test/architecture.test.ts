@@ -70,7 +70,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'src/index.ts': ['src'],
   'adapters/memory': [...rules, 'src/clock.ts', 'src/runtime/slices.ts'],
   'adapters/sql': rules,
-  'adapters/postgres': [...rules, 'adapters/sql'],
+  'adapters/postgres': [...rules, 'adapters/sql', 'src/clock.ts', 'src/runtime/slices.ts'],
   'adapters/redis': rules,
   'adapters/node': [...rules, 'src/runtime/lazy.ts'],
   'adapters/node/index.ts': ['src', 'adapters/node'],

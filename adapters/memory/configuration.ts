@@ -1,4 +1,4 @@
-import type { ConfigPlan, Route, Violation } from '../../src/contracts/storage/configuration.ts'
+import type { ConfigPlan, Configuration, Route, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { type Surroundings, violationOf } from '../../src/core/configuration-rules.ts'
 import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
@@ -8,19 +8,22 @@ import { type Access, type Kept, raise, raiseRoutes, type Room, roomOf, type Sta
 import { add, ascending, remove, sorted, type Sorted } from './sorted.ts'
 
 /** What delivery and the gateway read, and the config sync. Every write of configuration ends in `applyPlan`. */
-export function memoryConfiguration(access: Access): Pick<Storage, 'configuration' | 'routes' | 'applyConfig'> {
+export function memoryConfiguration(
+  access: Access,
+): Pick<Required<Storage>, 'configuration' | 'configurationSince' | 'routes' | 'applyConfig'> {
   return {
     configuration: (workspaceId) =>
       access.read((state) => {
         const room = roomOf(state, workspaceId)
+        return room === undefined ? null : writtenAfter(state, room, -1)
+      }),
+
+    configurationSince: (workspaceId, revision) =>
+      access.read((state) => {
+        const room = roomOf(state, workspaceId)
         if (room === undefined) return null
-        return {
-          workspace: copyOf(room.row),
-          revision: room.revision,
-          endpoints: rowsOf(state.endpoints, room.endpoints),
-          sources: rowsOf(state.sources, room.sources),
-          plugins: rowsOf(state.plugins, room.plugins),
-        }
+        const ids = { endpoints: idsOf(room.endpoints), sources: idsOf(room.sources), plugins: idsOf(room.plugins) }
+        return { ...writtenAfter(state, room, revision), ids }
       }),
 
     routes: () =>
@@ -118,13 +121,28 @@ function patternsOf(state: State, room: Room, endpointId: string): number {
   return kept?.room === room ? kept.row.events.length : 0
 }
 
+function writtenAfter(state: State, room: Room, revision: number): Configuration {
+  return {
+    workspace: copyOf(room.row),
+    revision: room.revision,
+    endpoints: rowsOf(state.endpoints, room.endpoints, revision),
+    sources: rowsOf(state.sources, room.sources, revision),
+    plugins: rowsOf(state.plugins, room.plugins, revision),
+  }
+}
+
+function idsOf(list: Sorted): readonly string[] {
+  return list.chunks.flatMap(({ ids }) => ids)
+}
+
 function rowsOf<Row extends object>(
   kept: ReadonlyMap<string, Kept<Row>>,
   ids: Sorted,
+  after: number,
 ): { row: Row; revision: number }[] {
-  return [...ascending(ids)].map(([, id]) => {
+  return idsOf(ids).flatMap((id) => {
     const { row, revision } = kept.get(id)! // a workspace lists only rows that exist
-    return { row: sharedCopyOf(row), revision }
+    return revision > after ? { row: sharedCopyOf(row), revision } : []
   })
 }
 

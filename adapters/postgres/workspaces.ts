@@ -82,9 +82,10 @@ export function postgresWorkspaces(db: Database, notify: Notify): Workspaces {
           const [changed] = await ask(sql`
             with locked as materialized (${lockQuery(db, 'handles', handles)}),
             number as materialized (select ${next} as number from locked),
+            -- The number may be older than a revision that was written while this waited for the row; the revision may not.
             changed as (
               update ${t.workspaces} w set name = ${row.name}::text, metadata = ${json(row.metadata)}::text::jsonb,
-                created_at = ${row.created_at}::bigint, document = ${json(row)}::text, revision = number, written = number
+                created_at = ${row.created_at}::bigint, document = ${json(row)}::text, revision = ${next}, written = number
               from number where w.id = ${row.id}::text and w.written = ${from}::bigint
               returning w.key, w.id
             ),

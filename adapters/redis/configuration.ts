@@ -1,6 +1,6 @@
-import type { Route } from '../../src/contracts/storage/configuration.ts'
+import type { ConfigurationSince, Route, Stored } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
-import { kinds, type Rows } from '../../src/core/row-plan.ts'
+import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import { workspaceRow } from '../../src/core/workspace-row.ts'
 import { PosthornError } from '../../src/errors.ts'
 import type { Source } from '../../src/schema/source.ts'
@@ -12,14 +12,15 @@ import { workspaceFunctions } from './workspace-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
- * ARGV: workspace, the last position read (collection and id, or both ''), how many. Answers the workspace's row and
- * revision, then collection, id, revision, row and disabled_at of each row; nothing when the workspace does not exist.
+ * ARGV: workspace, the last position read (collection and id, or both ''), how many, a revision. Answers the workspace's row and
+ * revision, then collection, id, revision, row and disabled_at of each row, '' for the last two where the row was not written
+ * after the revision; nothing when the workspace does not exist.
  */
 const rows = script(
   `${workspaceFunctions}
 local room = roomOf(ARGV[1])
 if not room then return {} end
-local kind, after, left = ARGV[2], ARGV[3], tonumber(ARGV[4])
+local kind, after, left, known = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(ARGV[5])
 local reply = {
   redis.call('HGET', tag .. ':workspaces:' .. ARGV[1], 'row'),
   redis.call('HGET', tag .. ':room:' .. room, 'revision'),
@@ -30,8 +31,10 @@ for _, each in ipairs({ 'endpoints', 'sources', 'plugins' }) do
     kind = ''
     if left > 0 then
       for _, id in ipairs(redis.call('ZRANGEBYLEX', tag .. ':room:' .. room .. ':' .. each, from, '+', 'LIMIT', 0, left)) do
-        local row = redis.call('HMGET', tag .. ':' .. each .. ':' .. id, 'revision', 'row', 'disabled_at')
-        for _, value in ipairs({ each, id, row[1], row[2], row[3] or '' }) do reply[#reply + 1] = value end
+        local key, row = tag .. ':' .. each .. ':' .. id, {}
+        local revision = redis.call('HGET', key, 'revision')
+        if tonumber(revision) > known then row = redis.call('HMGET', key, 'row', 'disabled_at') end
+        for _, value in ipairs({ each, id, revision, row[1] or '', row[2] or '' }) do reply[#reply + 1] = value end
         left = left - 1
       end
     end
@@ -58,33 +61,40 @@ return reply`,
 export function redisConfiguration(
   connection: Connection,
   tag: string,
-): Pick<Storage, 'configuration' | 'routes' | 'applyConfig'> {
+): Pick<Required<Storage>, 'configuration' | 'configurationSince' | 'routes' | 'applyConfig'> {
+  /** A configuration with the rows that were written after a revision, and the ids of all. */
+  const written = (workspaceId: string, revision: number): Promise<ConfigurationSince | null> =>
+    steadily(async (restart) => {
+      const found: { [K in Kind]: Stored<Rows[K]>[] } = { endpoints: [], sources: [], plugins: [] }
+      const ids: { [K in Kind]: string[] } = { endpoints: [], sources: [], plugins: [] }
+      let head: readonly string[] | null = null
+      let position: readonly string[] = ['', '']
+      for (;;) {
+        const reply = await run(connection, rows, tag, [workspaceId, ...position, entriesPerScript, revision])
+        if (reply.length === 0) return null
+        if (head !== null && head[1] !== reply[1]) return restart
+        head = reply.slice(0, 2)
+        const page = rowsOf(reply.slice(2), 5)
+        for (const [name, id, ...fields] of page) {
+          const kind = name as Kind // as the script names it
+          ids[kind].push(id!)
+          if (fields[1] !== '') found[kind].push(rowOf(kind, fields) as never) // the row is of the kind
+        }
+        if (page.length < entriesPerScript) break
+        position = page.at(-1)!.slice(0, 2)
+      }
+      const workspace = workspaceRow(JSON.parse(head[0]!) as Workspace) // written by workspaces
+      return { workspace, revision: Number(head[1]), ...found, ids }
+    })
+
   return {
-    configuration: (workspaceId) =>
-      steadily(async (restart) => {
-        const found: { [K in keyof Rows]: { row: Rows[K]; revision: number }[] } = {
-          endpoints: [],
-          sources: [],
-          plugins: [],
-        }
-        let head: readonly string[] | null = null
-        let position: readonly string[] = ['', '']
-        for (;;) {
-          const reply = await run(connection, rows, tag, [workspaceId, ...position, entriesPerScript])
-          if (reply.length === 0) return null
-          if (head !== null && head[1] !== reply[1]) return restart
-          head = reply.slice(0, 2)
-          const page = rowsOf(reply.slice(2), 5)
-          for (const [kind, , ...fields] of page) {
-            const of = kind as (typeof kinds)[number] // as the script names it
-            found[of].push(rowOf(of, fields) as never) // the collection names the kind
-          }
-          if (page.length < entriesPerScript) break
-          position = page.at(-1)!.slice(0, 2)
-        }
-        const workspace = workspaceRow(JSON.parse(head[0]!) as Workspace) // written by workspaces
-        return { workspace, revision: Number(head[1]), ...found }
-      }),
+    async configuration(workspaceId) {
+      const found = await written(workspaceId, -1)
+      if (found === null) return null
+      const { ids: _ids, ...whole } = found
+      return whole
+    },
+    configurationSince: written,
 
     routes: () =>
       steadily(async (restart) => {

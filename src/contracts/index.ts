@@ -43,6 +43,7 @@ export type {
   Collection,
   ConfigPlan,
   Configuration,
+  ConfigurationSince,
   Inserted,
   OwnedQuery,
   PluginQuery,

@@ -12,6 +12,7 @@ import type {
   Collection,
   ConfigPlan,
   Configuration,
+  ConfigurationSince,
   OwnedQuery,
   PluginQuery,
   Route,
@@ -58,6 +59,11 @@ export interface Storage extends EnginePart {
 
   /** Everything that delivery needs of a workspace's configuration; null when the workspace does not exist. */
   configuration(workspaceId: string): Promise<Configuration | null>
+  /**
+   * What changed in it after a revision, so that a write of one row costs no read of all rows. Without it, each change is read
+   * by `configuration`.
+   */
+  configurationSince?(workspaceId: string, revision: number): Promise<ConfigurationSince | null>
   /** What the gateway serves: enabled sources of all workspaces, with a revision that every change of them raises. */
   routes(): Promise<{ readonly revision: number; readonly routes: readonly Route[] }>
   /** One config sync, all or nothing, if the workspace is still at revision `from`. */

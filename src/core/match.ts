@@ -56,30 +56,34 @@ interface Patterns {
   readonly place: number
 }
 
-/**
- * A matcher over many subscribers. It looks exact names up, and tries those patterns that begin with the first segment of
- * the event type, or with an asterisk. Keeps the order of the subscribers.
- */
-export function matcher<Subscriber extends { readonly events: readonly string[] }>(
-  subscribers: readonly Subscriber[],
-  wants: (subscriber: Subscriber) => Interests = ({ events }) => interestsOf(events),
-): (eventType: string) => readonly Subscriber[] {
+/** Many subscribers, added one after another. */
+export interface Matcher<Subscriber> {
+  add(subscriber: Subscriber, interests: Interests): void
+  /** Those that want an event type, in the order in which they were added. */
+  match(eventType: string): readonly Subscriber[]
+}
+
+/** It looks exact names up, and tries those patterns that begin with the first segment of the event type, or with an asterisk. */
+export function matcher<Subscriber>(): Matcher<Subscriber> {
+  const subscribers: Subscriber[] = []
   const exact = new Map<string, number[]>()
   const patterns = new Map<string, Patterns[]>()
-  for (const [place, subscriber] of subscribers.entries()) {
-    const interests = wants(subscriber)
-    for (const name of interests.exact) addTo(exact, name, place)
-    for (const [head, texts] of interests.patterns) addTo(patterns, head, { texts, place })
-  }
-  return (eventType) => {
-    const lists = [exact.get(eventType) ?? none]
-    if (patterns.size > 0) {
-      for (const head of [firstSegment(eventType), '*']) lists.push(wanting(patterns.get(head), eventType))
-    }
-    const some = lists.filter((places) => places.length > 0)
-    // A list alone is in order. In several the same subscriber may stand twice.
-    const places = some.length === 1 ? some[0]! : [...new Set(some.flat())].toSorted((a, b) => a - b)
-    return places.map((place) => subscribers[place]!)
+  return {
+    add(subscriber, interests) {
+      const place = subscribers.push(subscriber) - 1
+      for (const name of interests.exact) addTo(exact, name, place)
+      for (const [head, texts] of interests.patterns) addTo(patterns, head, { texts, place })
+    },
+    match(eventType) {
+      const lists = [exact.get(eventType) ?? none]
+      if (patterns.size > 0) {
+        for (const head of [firstSegment(eventType), '*']) lists.push(wanting(patterns.get(head), eventType))
+      }
+      const some = lists.filter((places) => places.length > 0)
+      // A list alone is in order. In several the same subscriber may stand twice.
+      const places = some.length === 1 ? some[0]! : [...new Set(some.flat())].toSorted((a, b) => a - b)
+      return places.map((place) => subscribers[place]!)
+    },
   }
 }
 

@@ -1,5 +1,7 @@
 import type { EngineClock } from '../contracts/clock.ts'
 
+export type SliceClock = Pick<EngineClock, 'elapsed' | 'sleep' | 'afterTurn'>
+
 /**
  * The longest time that many small pieces of work hold the event loop: after that, others in the process get a turn.
  */
@@ -7,16 +9,22 @@ const sliceMs = 2
 
 /** Does a piece of work for each entry, in slices of two milliseconds. */
 export async function inSlices<Entry>(
-  clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
+  clock: SliceClock,
   entries: Iterable<Entry>,
   work: (entry: Entry) => void,
 ): Promise<void> {
   let since = clock.elapsed()
   for (const entry of entries) {
     if (clock.elapsed() - since >= sliceMs) {
-      await clock.sleep(0)
+      await othersTurn(clock)
       since = clock.elapsed()
     }
     work(entry)
   }
+}
+
+/** Resolves when the event loop has handled what is ready now. */
+async function othersTurn(clock: SliceClock): Promise<void> {
+  if (clock.afterTurn === undefined) return await clock.sleep(0)
+  await new Promise<void>((resolve) => clock.afterTurn!(resolve))
 }

@@ -1,56 +1,51 @@
 import { LRUCache } from 'lru-cache'
 
-import type { CompiledConfiguration, ConfigurationCache, ReadyPlugin } from '../context.ts'
-import type { Logger } from '../contracts/observer.ts'
-import type { Platform } from '../contracts/platform.ts'
-import type { PluginRegistry } from '../contracts/plugin.ts'
-import type { RowSecrets } from '../contracts/row-secrets.ts'
-import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
+import type { CompiledConfiguration, ConfigurationCache } from '../context.ts'
+import type { Configuration } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
-import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
-import { type Interests, interestsOf, matcher } from '../core/match.ts'
-import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
-import type { Endpoint } from '../schema/endpoint.ts'
-import { checkStandard } from '../schema/standard.ts'
-import type { Plugin } from '../schema/plugin.ts'
+import { mergedConfiguration } from '../core/merged-configuration.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
-import { holdsSealed } from './secrets/row-secrets.ts'
-import { UnopenedError } from './secrets/unopened-error.ts'
+import { compileConfiguration, type Compiler, readyEndpoints, type ReadyRows } from './compile-configuration.ts'
 
-const maxWorkspaces = 1000
+/** The most configurations that are kept, and the most rows and event patterns of all of them together. */
+const bounds = { max: 1000, maxSize: 1_000_000 }
 
-type Needs = {
+interface Needs extends Compiler {
   readonly storage: Storage
-  readonly plugins: PluginRegistry
-  readonly platform: Platform
-  readonly log: Logger
-  readonly secrets: RowSecrets
 }
 
 /** Keeps configurations by revision, compiled forms with them. What it holds is never trusted: storage tells today's revision. */
 export function configurationCache(ctx: Needs): ConfigurationCache {
   const held = new LRUCache<string, CompiledConfiguration>({
-    max: maxWorkspaces,
+    ...bounds,
+    sizeCalculation: (compiled) => sizeOf(ready.get(compiled)),
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
   const loads = singleFlight(load)
   const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
-  /** What was read of the rows of forgotten configurations: a write changes few of a workspace's thousands of rows. */
-  const former = new LRUCache<string, ReadyRows>({ max: maxWorkspaces })
+  /** What was read of forgotten configurations: a write changes few of a workspace's thousands of rows. */
+  const former = new LRUCache<string, ReadyRows>({ ...bounds, sizeCalculation: sizeOf })
+
+  /** The rows that were read last. */
+  function known(workspaceId: string): ReadyRows | undefined {
+    const old = held.peek(workspaceId)
+    return old === undefined ? former.peek(workspaceId) : ready.get(old)
+  }
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
-    const found = await ctx.storage.configuration(workspaceId)
-    const before = former.peek(workspaceId)
-    former.delete(workspaceId)
+    const found = await configurationIn(ctx.storage, workspaceId, known(workspaceId)?.configuration)
     if (found === null) {
+      former.delete(workspaceId)
       held.delete(workspaceId)
       return null
     }
+    // Storage is the truth, and this read began after those before: an older revision is that of a backup.
     const old = held.peek(workspaceId)
-    if (old !== undefined && old.revision >= found.revision) return old
-    const rows = readyRows(ctx, found, old === undefined ? before : ready.get(old))
-    const compiled = compile(ctx.plugins, found, rows)
+    if (old?.revision === found.revision) return old
+    const endpoints = await readyEndpoints(ctx, found, known(workspaceId))
+    const { compiled, rows } = compileConfiguration(ctx, found, endpoints, known(workspaceId))
+    former.delete(workspaceId)
     ready.set(compiled, rows)
     held.set(workspaceId, compiled)
     return compiled
@@ -98,7 +93,8 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
 export function configurationReader(ctx: Needs, known: ConfigurationCache): ConfigurationCache {
   const read = async (workspaceId: string) => {
     const found = await ctx.storage.configuration(workspaceId)
-    return found === null ? null : compile(ctx.plugins, found, readyRows(ctx, found, undefined))
+    if (found === null) return null
+    return compileConfiguration(ctx, found, await readyEndpoints(ctx, found, undefined), undefined).compiled
   }
   return {
     all: known.all,
@@ -110,120 +106,22 @@ export function configurationReader(ctx: Needs, known: ConfigurationCache): Conf
   }
 }
 
-interface ReadyRow extends ReadyPlugin {
-  readonly revision: number
-}
-
-/** An endpoint with a sealed header. */
-interface OpenedRow extends DoneOnce<Endpoint> {
-  readonly revision: number
-}
-
-/** An endpoint whose `events` were read: a workspace may have 100,000 patterns. */
-interface ReadRow {
-  readonly revision: number
-  readonly interests: Interests
-}
-
-interface ReadyRows {
-  readonly plugins: ReadonlyMap<string, ReadyRow>
-  readonly endpoints: ReadonlyMap<string, OpenedRow>
-  readonly interests: ReadonlyMap<string, ReadRow>
-}
-
-/** Rows of the same revision keep what was prepared for them. */
-function readyRows(ctx: Needs, configuration: Configuration, known: ReadyRows | undefined): ReadyRows {
-  const workspaceId = configuration.workspace.id
-  return {
-    plugins: kept(
-      configuration.plugins.filter(({ row }) => row.enabled),
-      known?.plugins,
-      (stored) => readyRow(ctx, workspaceId, stored),
-    ),
-    endpoints: kept(
-      configuration.endpoints.filter(({ row }) => holdsSealed(row.request.headers)),
-      known?.endpoints,
-      ({ row, revision }) => ({
-        ...doneOnce(() => ctx.secrets.opened(workspaceId, 'endpoints', row), passes),
-        revision,
-      }),
-    ),
-    interests: kept(configuration.endpoints, known?.interests, ({ row, revision }) => ({
-      interests: interestsOf(row.events),
-      revision,
-    })),
+/** Reads a configuration: what changed in it alone, where an earlier revision is known. */
+async function configurationIn(
+  storage: Storage,
+  workspaceId: string,
+  known: Configuration | undefined,
+): Promise<Configuration | null> {
+  if (known !== undefined && storage.configurationSince !== undefined) {
+    const since = await storage.configurationSince(workspaceId, known.revision)
+    if (since === null) return null
+    const merged = mergedConfiguration(known, since)
+    if (merged !== null) return merged
   }
+  return await storage.configuration(workspaceId)
 }
 
-/** What was prepared for rows, by their ids: from `known` where the revision is the same, else what `make` makes. */
-function kept<Row extends { readonly id: string }, Ready extends { readonly revision: number }>(
-  rows: readonly Stored<Row>[],
-  known: ReadonlyMap<string, Ready> | undefined,
-  make: (stored: Stored<Row>) => Ready,
-): ReadonlyMap<string, Ready> {
-  return new Map(
-    rows.map((stored) => {
-      const old = known?.get(stored.row.id)
-      return [stored.row.id, old !== undefined && old.revision === stored.revision ? old : make(stored)]
-    }),
-  )
-}
-
-/** A key provider that fails may answer later. */
-function passes(cause: unknown): boolean {
-  return cause instanceof UnopenedError && !cause.lasts
-}
-
-function readyRow(ctx: Needs, workspaceId: string, { row, revision }: Stored<Plugin>): ReadyRow {
-  const prepare = async () => {
-    const kind = ctx.plugins.get(row.name)
-    if (kind === undefined) throw new Error(`plugin '${row.name}' is not registered in this process`)
-    const opened = await ctx.secrets.opened(workspaceId, 'plugins', row)
-    const config = await checkStandard(kind.config, opened.config)
-    if (!config.ok) throw new Error(`plugin '${row.name}' has a config that its schema refuses`)
-    return await kind.prepare(config.value, ctx.platform, { id: row.id })
-  }
-  const { value, current } = doneOnce(
-    () =>
-      prepare().catch((cause: unknown) => {
-        // One log line for each stored version, however many requests meet the failure. The vault logs the failures of
-        // a provider.
-        if (!passes(cause)) ctx.log.error(`plugin ${row.id} (${row.name}) cannot run`, { cause })
-        throw cause
-      }),
-    passes,
-  )
-  return { row, revision, current, prepared: value }
-}
-
-function compile(registry: PluginRegistry, configuration: Configuration, rows: ReadyRows): CompiledConfiguration {
-  const endpoints = new Map(configuration.endpoints.map(({ row }) => [row.id, row]))
-  const owned = new Map<string, ReadyPlugin[]>()
-  for (const plugin of rows.plugins.values()) {
-    const owner = plugin.row.endpoint_id ?? plugin.row.source_id
-    if (owner === null) continue
-    const list = owned.get(owner)
-    if (list === undefined) owned.set(owner, [plugin])
-    else list.push(plugin)
-  }
-  for (const list of owned.values()) list.sort((a, b) => registry.rank(a.row.name) - registry.rank(b.row.name))
-  return {
-    workspace: configuration.workspace,
-    revision: configuration.revision,
-    endpoints,
-    sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
-    match: matcher(
-      [...endpoints.values()].filter(({ enabled }) => enabled),
-      ({ id }) => rows.interests.get(id)!.interests, // every endpoint has an entry
-    ),
-    opened(endpoint) {
-      const sealed = rows.endpoints.get(endpoint.id)
-      return sealed === undefined ? endpoint : (sealed.current() ?? sealed.value())
-    },
-    nextExpiry: configuration.plugins.reduce(
-      (next, { row }) => (row.name === expiringKind ? Math.min(next, firstExpiry(row.config)) : next),
-      Infinity,
-    ),
-    pluginsOf: (ownerId) => owned.get(ownerId) ?? [],
-  }
+/** A cache takes what fits into it; the configuration of a single workspace always does. */
+function sizeOf(rows: ReadyRows | undefined): number {
+  return Math.min(bounds.maxSize, 1 + (rows?.size ?? 0))
 }

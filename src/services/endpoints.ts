@@ -37,10 +37,10 @@ export function endpointResources(
   /** Stores an endpoint and its signature in one step, so that nothing is ever sent unsigned. */
   function insertSigned(workspaceId: string, row: Endpoint, bounds: Bounds): Promise<Inserted> {
     return withWriteLock<Inserted>(ctx.storage, workspaceId, async () => {
-      const current = await ctx.storage.configuration(workspaceId)
+      const current = await ctx.configuration.fresh(workspaceId)
       if (current === null) return 'missing'
       // A plan replaces a row that exists; a new endpoint must not.
-      if (current.endpoints.some(({ row: { id } }) => id === row.id)) return { kind: 'unique', key: { id: row.id } }
+      if (current.endpoints.has(row.id)) return { kind: 'unique', key: { id: row.id } }
       const plan = {
         workspaceId,
         endpoints: { put: [row], remove: [] },

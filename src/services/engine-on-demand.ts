@@ -71,6 +71,7 @@ const inbox = {
 const limiter = { take: true } satisfies Calls<Limiter>
 const own = {
   configuration: true,
+  configurationSince: true,
   routes: true,
   applyConfig: true,
   purge: true,

@@ -1,7 +1,10 @@
 import type { NewAttempt } from '../contracts/storage/attempts.ts'
+import type { Configuration } from '../contracts/storage/configuration.ts'
 import type { Page } from '../contracts/storage/list.ts'
 import type { StatisticsRow } from '../contracts/storage/statistics.ts'
 import type { Storage } from '../contracts/storage.ts'
+import { mergedConfiguration } from '../core/merged-configuration.ts'
+import { equal } from './assert.ts'
 import { alike, type Equivalence, inBoth, type Pair } from './equivalence.ts'
 import { random } from './random.ts'
 import { attempt, endpoint, entry, event, plugin, settlement, source, start, workspace } from './storage/rows.ts'
@@ -21,6 +24,7 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
   let count = 0
   /** The configuration's revisions that each side answered last, which may be stale by now. */
   const told = new Map<string, Pair<number>>()
+  const earlier = new Map<string, Pair<Configuration>>()
 
   const rows = () => {
     const name = of([null, 'n1', 'n2', 'n3'])
@@ -85,8 +89,11 @@ export async function runStorageEquivalence({ seed, operations, left, right }: E
     },
     async (ws) => {
       const read = await both((storage) => storage.configuration(ws))
+      const before = earlier.get(ws)
+      if (before !== undefined) await both((storage, side) => merges(storage, ws, before[side], read[side]))
       if (read.left !== null && read.right !== null) {
         told.set(ws, { left: read.left.revision, right: read.right.revision })
+        earlier.set(ws, { left: read.left, right: read.right })
       }
       const bare = (configuration: typeof read.left) =>
         configuration && {
@@ -254,4 +261,16 @@ function comparable(answer: unknown): unknown {
   return Array.isArray(answer)
     ? answer.map((one: unknown) => (typeof one === 'object' && one !== null && 'cause' in one ? 'rejected' : one))
     : answer
+}
+
+/** A storage that tells what changed since an earlier configuration tells the same as by the whole. */
+async function merges(
+  storage: Storage,
+  workspaceId: string,
+  earlier: Configuration,
+  whole: Configuration | null,
+): Promise<void> {
+  if (storage.configurationSince === undefined) return
+  const since = await storage.configurationSince(workspaceId, earlier.revision)
+  equal(since && mergedConfiguration(earlier, since), whole, `${storage.name}: the configuration of ${workspaceId}`)
 }

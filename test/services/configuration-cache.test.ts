@@ -24,13 +24,25 @@ function counted(kinds: readonly PluginKind[] = []) {
       await Promise.resolve()
       return await storage.configuration(workspaceId)
     },
+    async configurationSince(workspaceId, revision) {
+      loads++
+      await Promise.resolve()
+      return await storage.configurationSince!(workspaceId, revision)
+    },
   }
   const plugins = registry(kinds)
   const secrets = rowSecrets(
     { storage: counting, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },
     parseSettings({}),
   )
-  const cache = configurationCache({ storage: counting, plugins, platform: portablePlatform, log: quiet, secrets })
+  const cache = configurationCache({
+    storage: counting,
+    plugins,
+    platform: portablePlatform,
+    clock: fakeClock(),
+    log: quiet,
+    secrets,
+  })
   return { cache, storage: counting, loads: () => loads, posthorn: createTestPosthorn({ storage, plugins: kinds }) }
 }
 
@@ -50,6 +62,7 @@ describe('the cache of configurations', () => {
       await posthorn.endpoints.create('default', { id, request: { url: 'https://a.test/' }, events: ['x.*'] })
     }
     const reads: string[] = []
+    delete storage.configurationSince // as storages of others may have it: each read is whole
     const { configuration } = storage
     storage.configuration = async (workspaceId) => {
       const found = (await configuration(workspaceId))!
@@ -148,6 +161,7 @@ describe('a plugin', () => {
       storage,
       plugins,
       platform: portablePlatform,
+      clock: fakeClock(),
       log: { ...quiet, error: (message) => void errors.push(message) },
       secrets: rowSecrets(
         { storage, plugins, platform: portablePlatform, clock: fakeClock(), log: quiet },

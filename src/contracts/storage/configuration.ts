@@ -83,6 +83,15 @@ export interface Configuration {
   readonly plugins: readonly Stored<Plugin>[]
 }
 
+/**
+ * A configuration for who knows an earlier revision of it: of endpoints, sources and plugins only rows that were written
+ * after that revision.
+ */
+export interface ConfigurationSince extends Configuration {
+  /** The ids of all rows of the workspace, in the order of a whole configuration. */
+  readonly ids: Readonly<Record<'endpoints' | 'sources' | 'plugins', readonly string[]>>
+}
+
 /** An enabled source as the gateway finds it: by exact path, then method. */
 export interface Route {
   readonly workspaceId: string

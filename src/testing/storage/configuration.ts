@@ -2,7 +2,7 @@ import type { ConfigPlan } from '../../contracts/storage/configuration.ts'
 import type { Storage } from '../../contracts/storage.ts'
 import { equal, ok, there } from '../assert.ts'
 import { type Contract, promise } from '../contract.ts'
-import { endpoint, made, plugin, revisionOf, source } from './rows.ts'
+import { attempt, endpoint, entry, event, made, plugin, revisionOf, settlement, source } from './rows.ts'
 
 function plan(more: Partial<Omit<ConfigPlan, 'workspaceId'>>): ConfigPlan {
   const nothing = { put: [], remove: [] }
@@ -36,6 +36,51 @@ export const configurationCases: Contract<Storage> = [
     equal(configuration.sources, [await storage.sources.get('w', 's')], 'sources')
     equal(configuration.plugins, [await storage.plugins.get('w', 'p')], 'plugins')
     equal(await storage.configuration('nowhere'), null, 'of an unknown workspace')
+  }),
+
+  promise('what changed since a revision is rows written after it, and the ids of all', async (storage) => {
+    if (storage.configurationSince === undefined) return
+    const since = (revision: number) => storage.configurationSince!('w', revision)
+    const first = await made(storage, 'w')
+    await storage.endpoints.insert('w', endpoint('b'))
+    await storage.endpoints.insert('w', endpoint('a'))
+    await storage.sources.insert('w', source('s'))
+    await storage.plugins.insert('w', plugin('p', { endpoint_id: 'a' }))
+    const whole = there(await storage.configuration('w'), 'the configuration')
+    const ids = { endpoints: ['a', 'b'], sources: ['s'], plugins: ['p'] }
+    equal(await since(first), { ...whole, ids }, 'since the beginning')
+    const nothing = { ...whole, endpoints: [], sources: [], plugins: [] }
+    equal(await since(whole.revision), { ...nothing, ids }, 'since the last write')
+
+    const b = there(await storage.endpoints.get('w', 'b'), 'b')
+    await storage.endpoints.update('w', endpoint('b', { name: 'new' }), b.revision)
+    await storage.endpoints.delete('w', 'a')
+    const later = there(await since(whole.revision), 'what changed')
+    ok(later.revision > whole.revision, 'the revision is raised')
+    equal(later.endpoints, [await storage.endpoints.get('w', 'b')], 'the changed endpoint')
+    equal([later.sources, later.plugins], [[], []], 'other rows')
+    equal(later.ids, { endpoints: ['b'], sources: ['s'], plugins: [] }, 'ids')
+
+    const { row, revision } = there(await storage.workspaces.get('w'), 'the workspace')
+    await storage.workspaces.update({ ...row, description: 'new' }, revision)
+    const last = there(await since(later.revision), 'what changed last')
+    equal([last.workspace.description, last.endpoints], ['new', []], 'a changed workspace')
+    ok(last.revision > later.revision, 'it raises the revision')
+    equal(await storage.configurationSince('nowhere', 0), null, 'of an unknown workspace')
+  }),
+
+  promise('an endpoint that is gone has changed since', async (storage) => {
+    if (storage.configurationSince === undefined) return
+    await made(storage, 'w')
+    await storage.endpoints.insert('w', endpoint('ep'))
+    const { revision } = there(await storage.configuration('w'), 'the configuration')
+    const open = attempt('a', 'ev')
+    await storage.events.ingest([entry('w', revision, event('ev'), [open])], { enqueue: false })
+    const disable = { url: 'https://example.com/hook' }
+    await storage.attempts.settle([settlement('w', open, { status: 'FAILED', disable })], { enqueue: false })
+    const changed = there(await storage.configurationSince('w', revision), 'what changed')
+    equal(changed.endpoints, [await storage.endpoints.get('w', 'ep')], 'endpoints')
+    equal(changed.endpoints[0]?.row.enabled, false, 'enabled')
   }),
 
   promise(
