@@ -66,7 +66,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const startedAt = clock.elapsed()
   const queue = needed(options.queue ?? engine.queue, 'queue', engine.name)
   const plugins = registry(options.plugins ?? [])
-  const routes = routeTable(engine, clock)
+  const routes = routeTable({ storage: engine, clock, batches: platform.batches })
   const jobs = wakeup(clock)
   const seldom = repeating(clock, log)
   const later = background(seldom)

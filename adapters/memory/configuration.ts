@@ -1,10 +1,10 @@
-import type { ConfigPlan, Configuration, Route, Violation } from '../../src/contracts/storage/configuration.ts'
+import type { ConfigPlan, Configuration, Violation } from '../../src/contracts/storage/configuration.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { type Surroundings, violationOf } from '../../src/core/configuration-rules.ts'
 import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
 import { keysOf, keyText } from '../../src/core/unique-keys.ts'
 import { copyOf } from './copy.ts'
-import { type Access, type Kept, raise, raiseRoutes, type Room, roomOf, type State } from './state.ts'
+import { type Access, type Kept, raise, tellRoutes, type Room, roomOf, type State } from './state.ts'
 import { add, ascending, remove, sorted, type Sorted } from './sorted.ts'
 
 /** What delivery and the gateway read, and the config sync. Every write of configuration ends in `applyPlan`. */
@@ -26,16 +26,14 @@ export function memoryConfiguration(
         return { ...writtenAfter(state, room, revision), ids }
       }),
 
-    routes: () =>
-      access.read((state) => {
-        const routes: Route[] = []
-        for (const { room, row } of state.sources.values()) {
-          if (!row.enabled) continue
-          const { path, methods } = row.config.http
-          routes.push({ workspaceId: room.row.id, sourceId: row.id, path, methods: [...methods] })
-        }
-        return { revision: state.routesRevision, routes }
-      }),
+    routes: (keys) =>
+      access.read((state) =>
+        keys.map(({ path, method }) => {
+          const id = state.holders.get(keyText('sources', { path, method }))
+          const source = id === undefined ? undefined : state.sources.get(id)
+          return source === undefined ? null : { workspaceId: source.room.row.id, sourceId: source.row.id }
+        }),
+      ),
 
     applyConfig: (plan, from) =>
       access.write((state) => {
@@ -102,7 +100,7 @@ function keep(state: State, room: Room, kind: Kind, row: Rows[Kind], revision: n
   if (kind === 'endpoints') room.patterns += patternsOf(state, room, row.id)
   add(room[kind], [0, row.id])
   for (const key of keysOf(room.row.id, kind, row)) state.holders.set(keyText(kind, key), row.id)
-  if (kind === 'sources' && row.enabled) raiseRoutes(state)
+  if (kind === 'sources' && row.enabled) tellRoutes(state)
 }
 
 /** Removes a row of the workspace and the unique keys of the row, if the row exists. */
@@ -113,7 +111,7 @@ export function forget(state: State, room: Room, kind: Kind, id: string): void {
   if (kind === 'endpoints') room.patterns -= patternsOf(state, room, id)
   state[kind].delete(id)
   remove(room[kind], [0, id])
-  if (kind === 'sources' && there.row.enabled) raiseRoutes(state)
+  if (kind === 'sources' && there.row.enabled) tellRoutes(state)
 }
 
 function patternsOf(state: State, room: Room, endpointId: string): number {

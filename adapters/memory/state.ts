@@ -155,7 +155,6 @@ export interface State {
   /** The counters that revisions and tokens come from. They never repeat, so nothing old is taken for something new. */
   revision: number
   token: number
-  routesRevision: number
   readonly rooms: Map<string, Room>
   readonly roomIds: Sorted
   readonly roomOfName: Map<string, string>
@@ -189,7 +188,6 @@ export function emptyState(): State {
   return {
     revision: 0,
     token: 0,
-    routesRevision: 0,
     rooms: new Map(),
     roomIds: sorted(),
     roomOfName: new Map(),
@@ -264,7 +262,6 @@ export function raise(state: State, room: Room): number {
   return room.revision
 }
 
-export function raiseRoutes(state: State): void {
-  state.routesRevision = ++state.revision
+export function tellRoutes(state: State): void {
   state.news.changes.push('routes')
 }

@@ -3,7 +3,6 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import { systemClock } from '../../src/clock.ts'
 import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
 import { inSlices } from '../../src/runtime/slices.ts'
-import type { Source } from '../../src/schema/source.ts'
 import { number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { change } from './plan.ts'
@@ -50,19 +49,19 @@ export function postgresConfiguration(
       return { ...found, ids: JSON.parse(all) as ConfigurationSince['ids'] } // as it was asked
     },
 
-    async routes() {
+    async routes(keys) {
       const rows = await run(sql`
-        select v.revision, w.id as workspace_id, s.id, s.document
-        from ${t.revisions} v
-        left join (${t.sources} s join ${t.workspaces} w on w.key = s.workspace) on s.enabled
-        where v.name = 'routes'
-        order by s.id`)
-      const routes = rows.flatMap((row): Route[] => {
-        if (row['id'] === null) return []
-        const { path, methods } = (JSON.parse(row['document'] as string) as Source).config.http // as it was written
-        return [{ workspaceId: row['workspace_id'] as string, sourceId: row['id'] as string, path, methods }]
-      })
-      return { revision: number(rows[0]!['revision']), routes } // the migration made the row
+        select g.n, w.id as workspace_id, s.id
+        from unnest(${keys.map(({ path }) => path)}::text[], ${keys.map(({ method }) => method)}::text[])
+          with ordinality g (path, method, n)
+        join ${t.routes} r on r.path = sha256(convert_to(g.path, 'UTF8')) and r.method = g.method
+        join ${t.sources} s on s.id = r.source_id
+        join ${t.workspaces} w on w.key = s.workspace`)
+      const found: (Route | null)[] = keys.map(() => null)
+      for (const row of rows) {
+        found[number(row['n']) - 1] = { workspaceId: row['workspace_id'] as string, sourceId: row['id'] as string }
+      }
+      return found
     },
 
     async applyConfig(plan, from) {

@@ -11,7 +11,7 @@ const names = [
   'sources',
   'plugins',
   'routes',
-  'revisions',
+  'revisions', // read by the version before
   'events',
   'unique_ids',
   'attempts',

@@ -112,13 +112,7 @@ export function postgresWorkspaces(db: Database, notify: Notify): Workspaces {
     async delete(id) {
       const [gone] = await run(sql`
         with gone as (delete from ${t.workspaces} where id = ${id}::text returning key),
-        dug as (insert into ${t.graves} (workspace, dug_by) select key, pg_current_xact_id() from gone),
-        rerouted as (
-          update ${t.revisions} set revision = revision + 1
-          where name = 'routes' and exists (
-            select from gone join ${t.sources} s on s.workspace = gone.key join ${t.routes} r on r.source_id = s.id
-          )
-        )
+        dug as (insert into ${t.graves} (workspace, dug_by) select key, pg_current_xact_id() from gone)
         select key from gone`)
       if (gone === undefined) return false
       await notify({ workspaceId: id }, 'routes')

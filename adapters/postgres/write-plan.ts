@@ -104,6 +104,5 @@ function rerouted({ t }: Database, plan: ConfigPlan): Sql {
     routed as (
       insert into ${t.routes} (path, method, source_id) select sha256(convert_to(g.path, 'UTF8')), g.method, g.source_id
       from raised, gone, locked, jsonb_to_recordset(${json(routes)}::text::jsonb) as g (path text, method text, source_id text)
-    ),
-    rerouted as (update ${t.revisions} r set revision = r.revision + 1 from raised where r.name = 'routes'),`
+    ),`
 }

@@ -3,13 +3,12 @@ import type { Storage } from '../../src/contracts/storage.ts'
 import type { Kind, Rows } from '../../src/core/row-plan.ts'
 import { workspaceRow } from '../../src/core/workspace-row.ts'
 import { PosthornError } from '../../src/errors.ts'
-import type { Source } from '../../src/schema/source.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
 import type { Connection } from './client.ts'
 import { rowOf } from './collection.ts'
-import { writePlan } from './plan.ts'
+import { holderKey, writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
-import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
+import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
 /**
  * ARGV: workspace, the last position read (collection and id, or both ''), how many, a revision. Answers the workspace's row and
@@ -44,15 +43,16 @@ return reply`,
   { again: true },
 )
 
-/** ARGV: the last source read or '', how many. Answers the revision, then workspace and row of each source. */
+/** ARGV: the unique keys of routes, as `holders` has them. Answers workspace and id of the source of each, or '' for both. */
 const routes = script(
   `${workspaceFunctions}
-local reply = { redis.call('GET', tag .. ':routes-revision') or '0' }
-local from = ARGV[1] == '' and '-' or '(' .. ARGV[1]
-for _, id in ipairs(redis.call('ZRANGEBYLEX', tag .. ':routes', from, '+', 'LIMIT', 0, ARGV[2])) do
-  local row = redis.call('HMGET', tag .. ':sources:' .. id, 'room', 'row')
-  reply[#reply + 1] = redis.call('HGET', tag .. ':room:' .. row[1], 'id')
-  reply[#reply + 1] = row[2]
+local reply = {}
+for _, key in ipairs(ARGV) do
+  local id = redis.call('HGET', tag .. ':holders', key)
+  local room = id and redis.call('HGET', tag .. ':sources:' .. id, 'room')
+  local workspace = room and redis.call('HGET', tag .. ':room:' .. room, 'id')
+  reply[#reply + 1] = workspace or ''
+  reply[#reply + 1] = workspace and id or ''
 end
 return reply`,
   { again: true },
@@ -96,22 +96,16 @@ export function redisConfiguration(
     },
     configurationSince: written,
 
-    routes: () =>
-      steadily(async (restart) => {
-        const found: Route[] = []
-        let revision: string | undefined
-        for (;;) {
-          const reply = await run(connection, routes, tag, [found.at(-1)?.sourceId ?? '', entriesPerScript])
-          if (revision !== undefined && revision !== reply[0]) return restart
-          revision = reply[0]!
-          const page = rowsOf(reply.slice(1), 2) as readonly [string, string][]
-          for (const [workspaceId, json] of page) {
-            const { id, config } = JSON.parse(json) as Source // written by a plan
-            found.push({ workspaceId, sourceId: id, path: config.http.path, methods: config.http.methods })
-          }
-          if (page.length < entriesPerScript) return { revision: Number(revision), routes: found }
+    async routes(keys) {
+      const found: (Route | null)[] = []
+      for (const part of chunks(keys)) {
+        const held = part.map(({ path, method }) => holderKey('sources', { method, path }))
+        for (const [workspaceId, sourceId] of rowsOf(await run(connection, routes, tag, held), 2)) {
+          found.push(sourceId === '' ? null : { workspaceId: workspaceId!, sourceId: sourceId! })
         }
-      }),
+      }
+      return found
+    },
 
     async applyConfig(plan, revision) {
       const answer = await writePlan(connection, tag, plan, { kind: 'workspace', revision })

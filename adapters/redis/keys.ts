@@ -22,8 +22,8 @@ import { PosthornError } from '../../src/errors.ts'
  *     <kind>:<id>               hash      + keys (JSON: the unique keys it holds), enabled; endpoints: url, patterns (count), disabled_at; plugins: endpoint_id, source_id
  *     holders                   hash      unique key (JSON) -> id of the row that holds it
  *     plugins-of:<kind>:<id>    set       plugins of an owner
- *     routes                    zset of ids of enabled sources, of all workspaces
- *     routes-revision           string
+ *     routes                    zset of ids of enabled sources, of all workspaces, for the version before
+ *     routes-revision           string, for the version before
  *
  * Events and attempts:
  *

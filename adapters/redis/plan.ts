@@ -159,6 +159,11 @@ return { 'written' }`,
   { again: false },
 )
 
+/** A unique key as a field of `holders`. */
+export function holderKey(kind: Kind, key: Key): string {
+  return JSON.stringify([kind, key])
+}
+
 /** Writes a plan in one step, if the plan's guard holds. */
 export async function writePlan(
   connection: Connection,
@@ -176,13 +181,7 @@ export async function writePlan(
     for (const row of plan[kind].put) {
       const keys = keysOf(plan.workspaceId, kind, row)
       puts.push({ row, keys })
-      args.push(
-        'put',
-        kind,
-        row.id,
-        JSON.stringify(row),
-        JSON.stringify(keys.map((key) => JSON.stringify([kind, key]))),
-      )
+      args.push('put', kind, row.id, JSON.stringify(row), JSON.stringify(keys.map((key) => holderKey(kind, key))))
       args.push(row.enabled ? 1 : 0, 'request' in row ? row.request.url : '')
       args.push(...('endpoint_id' in row ? [row.endpoint_id ?? '', row.source_id ?? ''] : ['', '']))
       args.push('events' in row ? row.events.length : 0)

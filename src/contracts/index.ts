@@ -48,6 +48,7 @@ export type {
   OwnedQuery,
   PluginQuery,
   Route,
+  RouteKey,
   Stored,
   Updated,
   Violation,

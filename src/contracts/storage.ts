@@ -16,6 +16,7 @@ import type {
   OwnedQuery,
   PluginQuery,
   Route,
+  RouteKey,
   Violation,
   Workspaces,
 } from './storage/configuration.ts'
@@ -64,8 +65,8 @@ export interface Storage extends EnginePart {
    * by `configuration`.
    */
   configurationSince?(workspaceId: string, revision: number): Promise<ConfigurationSince | null>
-  /** What the gateway serves: enabled sources of all workspaces, with a revision that every change of them raises. */
-  routes(): Promise<{ readonly revision: number; readonly routes: readonly Route[] }>
+  /** Finds the enabled sources of all workspaces that serve requests, one answer for each key. Costs by the keys alone. */
+  routes(keys: readonly RouteKey[]): Promise<readonly (Route | null)[]>
   /** One config sync, all or nothing, if the workspace is still at revision `from`. */
   applyConfig(plan: ConfigPlan, from: number): Promise<'applied' | 'conflict' | Violation>
 

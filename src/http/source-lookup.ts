@@ -18,24 +18,23 @@ export async function findSource(
   path: string,
   method: string,
 ): Promise<Found | undefined> {
-  const route = await routes.find(path, method)
-  return route && (await sourceOf(ctx, routes, route, path, method))
+  // What is known of the route may be older than the configuration: the path may be another source's by now.
+  for (const find of [routes.find, routes.fresh]) {
+    const route = await find(path, method)
+    if (route === null) return undefined
+    const found = await sourceOf(ctx, route, path, method)
+    if (found) return found
+  }
+  return undefined
 }
 
-/** The source as it is configured now. Either the route or the configuration that this process knows may be older. */
-async function sourceOf(
-  ctx: Context,
-  routes: RouteTable,
-  route: Route,
-  path: string,
-  method: string,
-): Promise<Found | undefined> {
+/** The source of a route as it is configured now. The configuration that this process knows may be older than the route. */
+async function sourceOf(ctx: Context, route: Route, path: string, method: string): Promise<Found | undefined> {
   for (const read of [ctx.configuration.get, ctx.configuration.fresh]) {
     const configuration = await read(route.workspaceId)
     const found = configuration && servedBy(configuration, route.sourceId, path, method)
     if (found) return found
   }
-  routes.forget()
   return undefined
 }
 

@@ -150,15 +150,8 @@ function refuseBeyond(bounds: Bounds, { endpoints, sources, plugins }: Configura
  * shows only at the write.
  */
 async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: readonly Source[]): Promise<void> {
-  const { routes } = await ctx.storage.routes()
-  const key = (method: string, path: string) => `${method} ${path}`
-  const held = new Set(
-    routes
-      .filter((route) => route.workspaceId !== workspaceId)
-      .flatMap(({ methods, path }) => methods.map((method) => key(method, path))),
-  )
-  const clash = sources.flatMap(routesOf).find(({ method, path }) => held.has(key(method, path)))
-  if (clash !== undefined) throw taken('path')
+  const holders = await ctx.storage.routes(sources.flatMap(routesOf))
+  if (holders.some((route) => route !== null && route.workspaceId !== workspaceId)) throw taken('path')
 }
 
 /** Whether an endpoint whose attempts wait is still such an endpoint after a plan. */

@@ -1,63 +1,83 @@
+import { LRUCache } from 'lru-cache'
+
 import type { Clock } from '../contracts/clock.ts'
-import type { Route } from '../contracts/storage/configuration.ts'
+import type { Route, RouteKey } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
+import { batcher } from '../runtime/batcher.ts'
 
-const reloadEveryMs = 1000
+/** How long a path that nobody serves is not asked for again. */
+const unknownForMs = 1000
+/** The most routes that are kept, and the most characters of their paths. */
+const bounds = { max: 50_000, maxSize: 8 * 1024 * 1024 }
 
-/** The gateway's table of sources: a snapshot, read again after `forget`, or when a path is not in it. */
+interface Needs {
+  readonly storage: Pick<Storage, 'routes'>
+  readonly clock: Clock
+  /** Whether requests may share a read. */
+  readonly batches: boolean
+}
+
+/**
+ * The sources that serve requests. Each path is looked up when a request asks for it: what other tenants have and write costs
+ * nothing here.
+ */
 export interface RouteTable {
-  find(path: string, method: string): Promise<Route | undefined>
+  /** The route as it was seen last, which the configuration of its workspace may know better. */
+  find(path: string, method: string): Promise<Route | null>
+  /** The route as it is now. */
+  fresh(path: string, method: string): Promise<Route | null>
+  /** Says that routes were added: paths that nobody served are looked up again. */
   forget(): void
 }
 
-export function routeTable(storage: Storage, clock: Clock): RouteTable {
-  let table: Table | null = null
-  let loading: Promise<Table> | null = null
-  let loadedAt = -Infinity
-  /** Raised by `forget`: the answer of a load that began before then is thrown away. */
+export function routeTable({ storage, clock, batches }: Needs): RouteTable {
+  const known = new LRUCache<string, Route>({ ...bounds, sizeCalculation: lengthOf })
+  /** When a path that nobody serves was looked up. */
+  const unknown = new LRUCache<string, { readonly at: number }>({ ...bounds, sizeCalculation: lengthOf })
+  /** Raised by `forget`: that a path was unknown before then is not kept. */
   let epoch = 0
+  const reads = batcher<RouteKey, Route | null>({
+    flush: (keys) => storage.routes(keys),
+    bytesOf: ({ path }) => path.length,
+    workspaceOf: () => '', // which one is the question
+    clock,
+    batches,
+  })
 
-  async function load(): Promise<Table> {
+  async function fresh(path: string, method: string): Promise<Route | null> {
     const began = { at: clock.now(), epoch }
-    const { routes } = await storage.routes()
-    const byPath = new Map<string, Route[]>()
-    for (const route of routes) {
-      const same = byPath.get(route.path)
-      if (same === undefined) byPath.set(route.path, [route])
-      else same.push(route)
+    const route = await reads.add({ path, method })
+    const key = keyOf(path, method)
+    if (route !== null) known.set(key, route)
+    else {
+      known.delete(key)
+      if (began.epoch === epoch) unknown.set(key, { at: began.at })
     }
-    if (began.epoch === epoch) {
-      table = byPath
-      loadedAt = began.at
-    }
-    return byPath
-  }
-
-  function shared(): Promise<Table> {
-    const current = (loading ??= load().finally(() => {
-      if (loading === current) loading = null
-    }))
-    return current
+    return route
   }
 
   return {
     async find(path, method) {
-      const known = table === null ? undefined : look(table, path, method)
-      if (known !== undefined) return known
+      const key = keyOf(path, method)
+      const route = known.get(key)
+      if (route !== undefined) return route
       // A path that does not exist may be new, made by another process; but unknown paths may not become a load on storage.
-      if (table !== null && clock.now() - loadedAt < reloadEveryMs) return undefined
-      return look(await shared(), path, method)
+      const looked = unknown.get(key)
+      if (looked !== undefined && clock.now() - looked.at < unknownForMs) return null
+      return await fresh(path, method)
     },
+    fresh,
     forget() {
       epoch++
-      table = null
-      loading = null
+      unknown.clear()
     },
   }
 }
 
-type Table = ReadonlyMap<string, readonly Route[]>
+function keyOf(path: string, method: string): string {
+  return `${method} ${path}`
+}
 
-function look(table: Table, path: string, method: string): Route | undefined {
-  return table.get(path)?.find(({ methods }) => methods.includes(method))
+function lengthOf(_kept: unknown, key: string): number {
+  return key.length
 }

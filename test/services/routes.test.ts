@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
-import type { Storage } from '../../src/contracts/storage.ts'
+import type { Route, RouteKey } from '../../src/contracts/storage/configuration.ts'
 import { routeTable } from '../../src/services/routes.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
@@ -10,86 +10,136 @@ import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 function slow() {
   const clock = fakeClock()
   const waiting: (() => void)[] = []
-  let paths: string[] = []
-  let loads = 0
-  const storage: Storage = {
-    ...memory(),
-    async routes() {
-      loads++
-      const routes = paths.map((path) => ({ workspaceId: 'w', sourceId: path, path, methods: ['POST'] }))
+  const reads: string[] = []
+  let served: Readonly<Record<string, string>> = {}
+  const storage = {
+    async routes(keys: readonly RouteKey[]) {
+      reads.push(keys.map(({ method, path }) => `${method} ${path}`).join(', '))
+      const answer = keys.map(({ path }): Route | null => {
+        const sourceId = served[path]
+        return sourceId === undefined ? null : { workspaceId: 'w', sourceId }
+      })
       await new Promise<void>((resolve) => waiting.push(resolve))
-      return { revision: 1, routes }
+      return answer
     },
   }
-  const release = () => waiting.splice(0).forEach((resolve) => resolve())
+  const settle = () => new Promise((resolve) => setImmediate(resolve))
   return {
     clock,
-    table: routeTable(storage, clock),
-    serve: (...now: string[]) => (paths = now),
-    release,
-    loads: () => loads,
+    table: routeTable({ storage, clock, batches: true }),
+    serve: (now: Readonly<Record<string, string>>) => void (served = now),
+    async release() {
+      await settle()
+      waiting.splice(0).forEach((resolve) => resolve())
+    },
+    reads,
   }
 }
 
 describe('the table of routes', () => {
-  test('is read once for many that ask at once', async () => {
-    const { table, serve, release, loads } = slow()
-    serve('/a')
-    const asked = Promise.all([table.find('/a', 'POST'), table.find('/a', 'PUT'), table.find('/b', 'POST')])
-    release()
-    expect((await asked).map((route) => route?.sourceId)).toEqual(['/a', undefined, undefined])
-    expect(loads()).toBe(1)
+  test('looks up together what many ask at once, and keeps what is served', async () => {
+    const { table, serve, release, reads } = slow()
+    serve({ '/a': 's' })
+    const asked = Promise.all([table.find('/a', 'POST'), table.find('/b', 'POST')])
+    await release()
+    expect((await asked).map((route) => route?.sourceId)).toEqual(['s', undefined])
+    table.forget() // somebody added a source elsewhere
+    expect(await table.find('/a', 'POST')).toEqual({ workspaceId: 'w', sourceId: 's' })
+    expect(reads).toEqual(['POST /a, POST /b'])
   })
 
-  test('is read again for unknown paths at most once a second', async () => {
-    const { clock, table, serve, release, loads } = slow()
+  test('looks an unknown path up at most once a second, and again when routes were added', async () => {
+    const { clock, table, serve, release, reads } = slow()
     const first = table.find('/a', 'POST')
-    release()
+    await release()
     await first
-    for (let i = 0; i < 5; i++) expect(await table.find('/a', 'POST')).toBeUndefined()
-    expect(loads()).toBe(1)
-    serve('/a')
+    for (let i = 0; i < 5; i++) expect(await table.find('/a', 'POST')).toBeNull()
+    expect(reads).toHaveLength(1)
     await clock.advance('1s')
-    const found = table.find('/a', 'POST')
-    release()
-    expect((await found)?.sourceId).toBe('/a')
+    const second = table.find('/a', 'POST')
+    await release()
+    expect(await second).toBeNull()
+    serve({ '/a': 's' })
+    table.forget()
+    const third = table.find('/a', 'POST')
+    await release()
+    expect((await third)?.sourceId).toBe('s')
+    expect(reads).toHaveLength(3)
   })
 
-  test('keeps nothing of a read that began before it was told to forget', async () => {
+  test('keeps no unknown path of a read that began before it was told to forget', async () => {
     const { table, serve, release } = slow()
     const early = table.find('/a', 'POST')
-    serve('/a')
+    await new Promise((resolve) => setImmediate(resolve)) // the read has begun
+    serve({ '/a': 's' })
     table.forget()
+    await release()
+    expect(await early).toBeNull()
     const late = table.find('/a', 'POST')
-    release()
-    expect([await early, (await late)?.sourceId]).toEqual([undefined, '/a'])
-    expect((await table.find('/a', 'POST'))?.sourceId).toBe('/a')
+    await release()
+    expect((await late)?.sourceId).toBe('s')
+  })
+
+  test('forgets a route that is asked for afresh and is gone', async () => {
+    const { table, serve, release, reads } = slow()
+    serve({ '/a': 's' })
+    const first = table.find('/a', 'POST')
+    await release()
+    await first
+    serve({})
+    const second = table.fresh('/a', 'POST')
+    await release()
+    expect(await second).toBeNull()
+    expect(await table.find('/a', 'POST')).toBeNull()
+    expect(reads).toHaveLength(2)
   })
 })
 
-test('a write to an endpoint or a plugin has no routes read again, a write to a source has', async () => {
-  const storage = memory()
-  const { routes } = storage
-  let loads = 0
-  storage.routes = async () => {
-    loads++
-    return await routes()
+describe('the gateway', () => {
+  function counted() {
+    const storage = memory()
+    const { routes } = storage
+    const seen = { reads: 0 }
+    storage.routes = async (keys) => {
+      seen.reads++
+      return await routes(keys)
+    }
+    const posthorn = createTestPosthorn({ storage })
+    const send = async (path: string) => {
+      const request = new Request(`http://gateway.test${path}`, {
+        method: 'POST',
+        body: '{"event_type":"a","data":{}}',
+      })
+      return (await posthorn.gateway.fetch(request)).status
+    }
+    return { storage, seen, posthorn, send }
   }
-  const posthorn = createTestPosthorn({ storage })
-  const send = async () => {
-    const request = new Request('http://gateway.test/in', { method: 'POST', body: '{"event_type":"a","data":{}}' })
-    expect((await posthorn.gateway.fetch(request)).status).toBe(200)
-  }
-  const source = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
-  await send()
-  expect(loads).toBe(1)
-  const { id } = await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
-  await posthorn.endpoints.update('default', id, { name: 'renamed' })
-  await posthorn.plugins.create('default', { name: 'standard-webhooks', endpoint_id: id })
-  await posthorn.endpoints.delete('default', id)
-  await send()
-  expect(loads).toBe(1)
-  await posthorn.sources.patch('default', source.id, { name: 'renamed' })
-  await send()
-  expect(loads).toBe(2)
+
+  test('reads the route of a source once, whatever is written', async () => {
+    const { seen, posthorn, send } = counted()
+    const source = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
+    expect(await send('/in')).toBe(200)
+    await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+    await posthorn.workspaces.create({ id: 'other' })
+    await posthorn.sources.create('other', { config: { http: { path: '/other' } } })
+    await posthorn.sources.patch('default', source.id, { name: 'renamed' })
+    expect(await send('/in')).toBe(200)
+    expect(seen.reads).toBe(1)
+  })
+
+  test('serves a new path at once, and one that moved to a source of another workspace', async () => {
+    const { seen, posthorn, send } = counted()
+    expect(await send('/in')).toBe(404)
+    const first = await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
+    expect(await send('/in')).toBe(200)
+    await posthorn.sources.patch('default', first.id, { config: { http: { path: '/elsewhere' } } })
+    await posthorn.workspaces.create({ id: 'other' })
+    await posthorn.sources.create('other', { config: { http: { path: '/in' } } })
+    expect(await send('/in')).toBe(200)
+    const { data } = await posthorn.events.list('other')
+    expect(data).toHaveLength(1)
+    expect(seen.reads).toBe(3)
+    await posthorn.workspaces.delete('other')
+    expect(await send('/in')).toBe(404)
+  })
 })

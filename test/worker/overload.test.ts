@@ -70,7 +70,7 @@ describe('while the storage stalls for a minute', () => {
   test('requests for unknown paths wait within the same bound', async () => {
     const store = memory()
     let stalled = false
-    const routes: typeof store.routes = () => (stalled ? new Promise(() => {}) : store.routes())
+    const routes: typeof store.routes = (keys) => (stalled ? new Promise(() => {}) : store.routes(keys))
     const { posthorn, post } = await set({ storage: { ...store, routes }, gateway: { maxPending: 10 } })
     stalled = true
     await posthorn.clock.advance('2s')

@@ -92,12 +92,16 @@ export interface ConfigurationSince extends Configuration {
   readonly ids: Readonly<Record<'endpoints' | 'sources' | 'plugins', readonly string[]>>
 }
 
-/** An enabled source as the gateway finds it: by exact path, then method. */
+/** What a request asks for: an exact path, and one of the methods of a source. */
+export interface RouteKey {
+  readonly path: string
+  readonly method: string
+}
+
+/** The enabled source that serves a path and a method. */
 export interface Route {
   readonly workspaceId: string
   readonly sourceId: string
-  readonly path: string
-  readonly methods: readonly string[]
 }
 
 /**

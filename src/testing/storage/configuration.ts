@@ -83,44 +83,35 @@ export const configurationCases: Contract<Storage> = [
     equal(changed.endpoints[0]?.row.enabled, false, 'enabled')
   }),
 
-  promise(
-    'routes are the enabled sources of all workspaces, with a revision that their changes raise',
-    async (storage) => {
-      await made(storage, 'w')
-      await made(storage, 'other')
-      await storage.sources.insert('w', source('a', { path: '/a', methods: ['POST', 'GET'] }))
-      await storage.sources.insert('other', source('b', { path: '/b' }))
-      await storage.sources.insert('w', source('off', { enabled: false }))
-      let { revision, routes } = await storage.routes()
-      const found = routes.toSorted((x, y) => (x.path < y.path ? -1 : 1))
-      equal(
-        found,
-        [
-          { workspaceId: 'w', sourceId: 'a', path: '/a', methods: ['POST', 'GET'] },
-          { workspaceId: 'other', sourceId: 'b', path: '/b', methods: ['POST'] },
-        ],
-        'routes',
+  promise('routes are found by path and method, among the enabled sources of all workspaces', async (storage) => {
+    await made(storage, 'w')
+    await made(storage, 'other')
+    await storage.sources.insert('w', source('a', { path: '/a', methods: ['POST', 'GET'] }))
+    await storage.sources.insert('other', source('b', { path: '/b' }))
+    await storage.sources.insert('w', source('off', { enabled: false }))
+    const a = { workspaceId: 'w', sourceId: 'a' }
+    const b = { workspaceId: 'other', sourceId: 'b' }
+    const find = (...keys: string[]) =>
+      storage.routes(
+        keys.map((key) => {
+          const [method = '', path = ''] = key.split(' ')
+          return { method, path }
+        }),
       )
-      const raised = async (what: string, paths: readonly string[]) => {
-        const now = await storage.routes()
-        ok(now.revision > revision, `${what}: the revision stayed at ${revision}`)
-        equal(now.routes.map(({ path }) => path).toSorted(), paths, what)
-        revision = now.revision
-      }
-      const a = there(await storage.sources.get('w', 'a'), 'a')
-      await storage.sources.update('w', source('a', { path: '/c' }), a.revision)
-      await raised('a moved source', ['/b', '/c'])
-      await storage.applyConfig(
-        plan({ sources: { put: [source('n')], remove: ['a'] } }),
-        await revisionOf(storage, 'w'),
-      )
-      await raised('a sync', ['/b', '/n'])
-      await storage.sources.delete('other', 'b')
-      await raised('a deleted source', ['/n'])
-      await storage.workspaces.delete('w')
-      await raised('a deleted workspace', [])
-    },
-  ),
+    equal(await find('GET /a', 'POST /b', 'POST /a', 'GET /a'), [a, b, a, a], 'in the order asked')
+    equal(await find('PUT /a', 'POST /off', 'POST /A', 'POST /a/', 'POST '), [null, null, null, null, null], 'nobody')
+    equal(await find(), [], 'nothing asked')
+
+    const { revision } = there(await storage.sources.get('w', 'a'), 'a')
+    await storage.sources.update('w', source('a', { path: '/c' }), revision)
+    equal(await find('POST /a', 'POST /c', 'GET /c'), [null, a, null], 'a moved source')
+    const sources = { put: [source('n', { path: '/c' })], remove: ['a'] }
+    await storage.applyConfig(plan({ sources }), await revisionOf(storage, 'w'))
+    equal(await find('POST /c'), [{ workspaceId: 'w', sourceId: 'n' }], 'a sync')
+    await storage.sources.delete('other', 'b')
+    await storage.workspaces.delete('w')
+    equal(await find('POST /b', 'POST /c'), [null, null], 'a deleted source, a deleted workspace')
+  }),
 
   promise('a plan is written whole, at one new revision', async (storage) => {
     await made(storage, 'w')

@@ -92,7 +92,7 @@ export const workspaceCases: Contract<Storage> = [
     equal(await storage.workspaces.delete('w'), false, 'once')
     equal(await storage.workspaces.get('w'), null, 'workspace')
     equal(await storage.configuration('w'), null, 'configuration')
-    equal((await storage.routes()).routes, [], 'routes')
+    equal(await storage.routes([{ path: '/in', method: 'POST' }]), [null], 'routes')
     equal(await storage.endpoints.get('w', 'ep'), null, 'endpoint')
     equal(await storage.events.get('w', 'e'), null, 'event')
     equal(await storage.attempts.get('w', 't'), null, 'attempt')
