@@ -45,7 +45,7 @@ interface Waiting<Entry, Answer> extends Waits {
   reject(cause: unknown): void
 }
 
-interface BatcherOptions<Entry, Answer> {
+export interface BatcherOptions<Entry, Answer> {
   flush(batch: readonly Entry[]): Promise<readonly Answer[]>
   bytesOf(entry: Entry): number
   /** How many rows an entry makes, about. Default: 1. */

@@ -8,7 +8,7 @@ import { singleFlight } from '../runtime/single-flight.ts'
 import { compileConfiguration, type Compiler, readyEndpoints, type ReadyRows } from './compile-configuration.ts'
 
 /** The most configurations that are kept, and the most rows and event patterns of all of them together. */
-const bounds = { max: 1000, maxSize: 1_000_000 }
+const bounds = { max: 10_000, maxSize: 2_000_000 }
 
 interface Needs extends Compiler {
   readonly storage: Storage

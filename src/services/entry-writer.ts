@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
-import { type Batcher, batcher } from '../runtime/batcher.ts'
+import type { Batcher } from '../runtime/batcher.ts'
+import { lanes } from '../runtime/lanes.ts'
 import { jobOf } from './job-of.ts'
 
 /** How long a held key is asked for, and how often. */
@@ -9,25 +10,17 @@ const firstPauseMs = 10
 const maxPauseMs = 250
 /** An event with more attempts is wide: it takes an engine far longer than others. */
 const maxNarrow = 32
+/** So is an event with more characters of data. */
+export const maxNarrowLength = 64 * 1024
 /** What a planned attempt takes of the memory of this process, about. */
 const attemptBytes = 256
 
-/**
- * Entries that share batches, the wide ones apart: an event for a thousand endpoints keeps no other event waiting. One flush of
- * wide entries is in flight, so that the engine is free for others between two of them. Contested ones have two, since one
- * may wait for a lock.
- */
-interface Lane {
-  readonly narrow: Batcher<IngestEntry, IngestAnswer>
-  readonly wide: Batcher<IngestEntry, IngestAnswer>
-}
-
-/** Writes events with their attempts, several in a batch. */
+/** Writes events with their attempts, several in a batch. An event for a thousand endpoints keeps no other event waiting. */
 export class EntryWriter {
   readonly #ctx: Context
-  readonly #plain: Lane
+  readonly #plain: Batcher<IngestEntry, IngestAnswer>
   /** For entries whose unique_id or id may be held by a transaction of a host. Other entries shall not wait with them. */
-  readonly #contested: Lane
+  readonly #contested: Batcher<IngestEntry, IngestAnswer>
 
   constructor(ctx: Context) {
     this.#ctx = ctx
@@ -36,26 +29,27 @@ export class EntryWriter {
       bytesOf: ({ event, attempts }: IngestEntry) => event.data.length + attempts.length * attemptBytes,
       rowsOf: ({ attempts }: IngestEntry) => 1 + attempts.length,
       workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
+      isWide: ({ event, attempts }: IngestEntry) => attempts.length > maxNarrow || event.data.length > maxNarrowLength,
       clock: ctx.clock,
       batches: ctx.batches,
       resends: ctx.resends,
       onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
     }
-    this.#plain = { narrow: batcher(options), wide: batcher({ ...options, maxInFlight: 1 }) }
-    this.#contested = { narrow: batcher(options), wide: batcher(options) }
+    this.#plain = lanes({ ...options, maxWideInFlight: 1 })
+    this.#contested = lanes({ ...options, maxWideInFlight: 2 }) // one may wait for a lock
   }
 
   /** Adds an entry to a batch. A held entry is asked for again and again, and takes no connection meanwhile. */
   write(entry: IngestEntry): Promise<IngestAnswer> {
     const isPlain = entry.event.unique_id === null && entry.token === undefined
-    return isPlain ? add(this.#plain, entry) : this.#writeUntilNotHeld(entry)
+    return isPlain ? this.#plain.add(entry) : this.#writeUntilNotHeld(entry)
   }
 
   async #writeUntilNotHeld(entry: IngestEntry): Promise<IngestAnswer> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
     for (let pauseMs = firstPauseMs; ; pauseMs = Math.min(2 * pauseMs, maxPauseMs)) {
-      const answer = await add(this.#contested, entry)
+      const answer = await this.#contested.add(entry)
       if (answer.kind !== 'held' || clock.elapsed() - since >= heldMs) return answer
       await clock.sleep(pauseMs)
     }
@@ -79,19 +73,12 @@ export class EntryWriter {
 
   /** Resolves when nothing waits to be written. */
   async idle(): Promise<void> {
-    await Promise.all(this.#all.map((each) => each.idle()))
+    await Promise.all([this.#plain.idle(), this.#contested.idle()])
   }
 
   /** Rejects with `unavailable` what waits for the storage. */
   giveUp(): void {
-    for (const each of this.#all) each.giveUp()
+    this.#plain.giveUp()
+    this.#contested.giveUp()
   }
-
-  get #all(): readonly Batcher<IngestEntry, IngestAnswer>[] {
-    return [this.#plain, this.#contested].flatMap(({ narrow, wide }) => [narrow, wide])
-  }
-}
-
-function add({ narrow, wide }: Lane, entry: IngestEntry): Promise<IngestAnswer> {
-  return (entry.attempts.length > maxNarrow ? wide : narrow).add(entry)
 }

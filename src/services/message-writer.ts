@@ -1,7 +1,9 @@
 import type { Context } from '../context.ts'
 import type { Message, NewMessage, PutAnswer } from '../contracts/inbox.ts'
 import { PosthornError } from '../errors.ts'
-import { type Batcher, batcher } from '../runtime/batcher.ts'
+import type { Batcher } from '../runtime/batcher.ts'
+import { lanes } from '../runtime/lanes.ts'
+import { maxNarrowLength } from './entry-writer.ts'
 
 /** Puts messages into the inbox, several in a call. */
 export class MessageWriter {
@@ -10,7 +12,7 @@ export class MessageWriter {
 
   constructor(ctx: Context) {
     this.#ctx = ctx
-    this.#puts = batcher({
+    this.#puts = lanes({
       flush: (messages) => ctx.inbox.put(messages),
       bytesOf: ({ data }) => data.length,
       workspaceOf: ({ workspaceId }) => workspaceId,
@@ -18,6 +20,8 @@ export class MessageWriter {
       batches: ctx.batches,
       resends: ctx.resends,
       onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
+      isWide: ({ data }) => data.length > maxNarrowLength,
+      maxWideInFlight: 1,
     })
   }
 

@@ -4,13 +4,16 @@
  */
 export function intercepted<Contract extends object>(
   contract: Contract,
-  around: (name: string, call: () => Promise<unknown>) => Promise<unknown>,
+  around: (name: string, call: () => Promise<unknown>, args: readonly unknown[]) => Promise<unknown>,
   prefix = '',
 ): Contract {
   const entries = Object.entries(contract).map(([key, member]: [string, unknown]) => {
     const name = `${prefix}${key}`
     if (typeof member === 'function' && key !== 'using') {
-      return [key, (...args: unknown[]) => around(name, async () => await (member.apply(contract, args) as unknown))]
+      return [
+        key,
+        (...args: unknown[]) => around(name, async () => await (member.apply(contract, args) as unknown), args),
+      ]
     }
     const nested = typeof member === 'object' && member !== null && !Array.isArray(member)
     return [key, nested ? intercepted(member, around, `${name}.`) : member]

@@ -73,3 +73,43 @@ test('events for many endpoints are stored apart, one statement of them at a tim
   begun[2]!.end()
   await Promise.all(wide)
 })
+
+test.each([
+  ['events', 'events.ingest', false],
+  ['messages of the inbox', 'inbox.put', true],
+] as const)('large %s are stored apart: nobody else waits for them', async (_, call, async) => {
+  const begun: { readonly size: number; end(): void }[] = []
+  const storage = intercepted(memory(), async (name, work, args) => {
+    if (name === call) {
+      const entries = args[0] as readonly unknown[]
+      await new Promise<void>((end) => begun.push({ size: JSON.stringify(entries).length, end }))
+    }
+    return await work()
+  })
+  const posthorn = createTestPosthorn({ storage })
+  for (const id of ['large', 'small']) {
+    await posthorn.workspaces.create({ id })
+    await posthorn.sources.create(id, { config: { http: { path: `/${id}` } }, async })
+  }
+  const send = (id: string, data: object) => {
+    const body = JSON.stringify({ event_type: 'x', data })
+    return posthorn.gateway.fetch(new Request(`http://gateway.test/${id}`, { method: 'POST', body }))
+  }
+  // Once before, so that the process knows both workspaces and all calls come together.
+  for (const id of ['large', 'small']) {
+    const first = send(id, {})
+    await vi.waitFor(() => expect(begun).toHaveLength(1))
+    begun.pop()!.end()
+    await first
+  }
+
+  const large = [1, 2].map((n) => send('large', { n, text: 'x'.repeat(100_000) }))
+  const small = send('small', {})
+  await vi.waitFor(() => expect(begun).toHaveLength(2))
+  const [narrow, wide] = begun.toSorted((a, b) => a.size - b.size)
+  expect([narrow!.size < 10_000, wide!.size > 200_000]).toEqual([true, true])
+  narrow!.end()
+  expect((await small).status).toBe(200)
+  wide!.end()
+  for (const each of large) expect((await each).status).toBe(200)
+})
