@@ -1,9 +1,9 @@
-import { maxLoadedBytes } from '../../src/core/loaded-bytes.ts'
+import { maxLoadedBytes, maxLoadedOfEvent } from '../../src/core/loaded-bytes.ts'
 import { loadedWidth } from './loading.ts'
 
 /**
  * What the reply says of a job: its id and rank, and where the caller loads, `+` and what `loadedOf` answers, `-` where that
- * is nothing, or `?` where the reply has become so long that the caller is to ask for the rest.
+ * is nothing, or `?` where the data or the reply is so long that the caller is to ask for it.
  */
 export const answering = `
 local width, bytes = loads and ${3 + loadedWidth} or 2, 0
@@ -13,6 +13,7 @@ local function answerJob(reply, id, rank)
   reply[at + 1], reply[at + 2] = id, rank
   if not loads then return end
   local loaded = bytes < ${maxLoadedBytes} and loadedOf(id)
+  if loaded and #loaded[5] > ${maxLoadedOfEvent} then loaded = false end
   reply[at + 3] = loaded and '+' or loaded == nil and '-' or '?'
   for i = 1, ${loadedWidth} do reply[at + 3 + i] = loaded and loaded[i] or '' end
   bytes = bytes + (loaded and #loaded[5] or 0) -- the data

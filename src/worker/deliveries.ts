@@ -6,7 +6,7 @@ import type { LetGo } from './let-go.ts'
 import type { LeaveLine, Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
-import { inTwo, matchJobs, type ReadyJob } from './ready-job.ts'
+import { inTwo, loadedApart, matchJobs, type ReadyJob } from './ready-job.ts'
 import type { Rests } from './resting-endpoints.ts'
 import { inSlices } from '../runtime/slices.ts'
 import type { Slots } from './slots.ts'
@@ -64,7 +64,7 @@ export class Deliveries {
       const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead: maxInLine })
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads: ctx.ownQueue })
       const { admitted, surplus } = slots.taken(claims, request)
-      if (admitted.length > 0) void this.#deliverAll(holds.add(admitted), paced)
+      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced)
       const givenBack = holds.giveBack(surplus, { insists: false }) // of slow and new endpoints, which have one slot
       if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
       return admitted.length

@@ -7,6 +7,17 @@ export interface ReadyJob {
   readonly loaded: Loaded
 }
 
+/**
+ * Claimed jobs in parts: those of endpoints whose jobs came loaded, and the others, which need not be waited for. Jobs of an
+ * endpoint stay together, in their order.
+ */
+export function loadedApart(holds: readonly Hold[]): readonly (readonly Hold[])[] {
+  const unloaded = new Set(holds.flatMap(({ claim }) => (claim.delivery === undefined ? claim.group : [])))
+  const isLoaded = ({ claim }: Hold): boolean => !unloaded.has(claim.group)
+  const parts = [holds.filter(isLoaded), holds.filter((hold) => !isLoaded(hold))]
+  return parts.filter((part) => part.length > 0)
+}
+
 /** Finds what was loaded for each hold. Nothing is loaded for `obsolete` jobs: their attempts have ended. */
 export function matchJobs(
   holds: readonly Hold[],
