@@ -19,8 +19,8 @@ export type Guard =
  * Every write of configuration: a plan, judged on the state after all of it, then written whole or not at all.
  *
  * ARGV: workspace; the guard's kind, collection, id and revision; the bounds on endpoints, sources, plugins and
- * patterns, or '' for each; then of each row ten: "put" or "remove", collection, id, and for a put row, unique keys
- * (both JSON), enabled, url, endpoint_id, source_id, the number of patterns. Answers "written", "missing", "conflict";
+ * patterns, or '' for each; then of each row one, a JSON list of texts: "put" or "remove", collection, id, and for a put row,
+ * unique keys (both JSON), enabled, url, endpoint_id, source_id, the number of patterns. Answers "written", "missing", "conflict";
  * "unique" or "owner" with the numbers of the put row and of the row's key, 0 being the id; "full" with the name of the
  * bound that would be exceeded; or "uncounted" where the patterns are to be counted first.
  */
@@ -44,15 +44,15 @@ end
 local puts = {}
 local put = { endpoints = {}, sources = {}, plugins = {} }
 local removed = { endpoints = {}, sources = {}, plugins = {} }
-for i = 10, #ARGV, 10 do
-  local kind, id = ARGV[i + 1], ARGV[i + 2]
-  if ARGV[i] == 'remove' then
+for i = 10, #ARGV do
+  local what, kind, id, row, keyText, enabled, url, endpoints, sources, patterns = unpack(cjson.decode(ARGV[i]))
+  if what == 'remove' then
     removed[kind][id] = true
   else
     put[kind][id] = true
     puts[#puts + 1] = {
-      kind = kind, id = id, row = ARGV[i + 3], keyText = ARGV[i + 4], keys = cjson.decode(ARGV[i + 4]), enabled = ARGV[i + 5],
-      url = ARGV[i + 6], endpoints = ARGV[i + 7], sources = ARGV[i + 8], patterns = tonumber(ARGV[i + 9]),
+      kind = kind, id = id, row = row, keyText = keyText, keys = cjson.decode(keyText), enabled = enabled,
+      url = url, endpoints = endpoints, sources = sources, patterns = tonumber(patterns),
     }
   end
 end
@@ -177,14 +177,15 @@ export async function writePlan(
   const { bounds } = plan
   args.push(...(['endpoints', 'sources', 'plugins', 'patterns'] as const).map((of) => bounds?.[of] ?? ''))
   for (const kind of kinds) {
-    for (const id of plan[kind].remove) args.push('remove', kind, id, '', '', '', '', '', '', '')
+    for (const id of plan[kind].remove) args.push(JSON.stringify(['remove', kind, id]))
     for (const row of plan[kind].put) {
       const keys = keysOf(plan.workspaceId, kind, row)
       puts.push({ row, keys })
-      args.push('put', kind, row.id, JSON.stringify(row), JSON.stringify(keys.map((key) => holderKey(kind, key))))
-      args.push(row.enabled ? 1 : 0, 'request' in row ? row.request.url : '')
-      args.push(...('endpoint_id' in row ? [row.endpoint_id ?? '', row.source_id ?? ''] : ['', '']))
-      args.push('events' in row ? row.events.length : 0)
+      const texts = ['put', kind, row.id, JSON.stringify(row), JSON.stringify(keys.map((key) => holderKey(kind, key)))]
+      texts.push(row.enabled ? '1' : '0', 'request' in row ? row.request.url : '')
+      texts.push(...('endpoint_id' in row ? [row.endpoint_id ?? '', row.source_id ?? ''] : ['', '']))
+      texts.push('events' in row ? String(row.events.length) : '0')
+      args.push(JSON.stringify(texts)) // a client takes a hundred thousand arguments at most
     }
   }
   const [answer, put, key] = await written(connection, tag, plan.workspaceId, args)

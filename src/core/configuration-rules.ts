@@ -62,8 +62,13 @@ function keyViolation(kind: Kind, plan: ConfigPlan, { rowOf, holderOf, orphans }
 
 /** The first plugin whose owner would not be in the workspace. */
 function ownerViolation(plan: ConfigPlan, { rowOf }: Surroundings): Violation | null {
+  const idsOf = ({ put, remove }: ConfigPlan['endpoints' | 'sources']) => ({
+    put: new Set(put.map(({ id }) => id)),
+    remove: new Set(remove),
+  })
+  const owners = { endpoints: idsOf(plan.endpoints), sources: idsOf(plan.sources) }
   const stands = (kind: 'endpoints' | 'sources', id: string) =>
-    plan[kind].put.some((row) => row.id === id) || (rowOf(kind, id) === 'this' && !plan[kind].remove.includes(id))
+    owners[kind].put.has(id) || (rowOf(kind, id) === 'this' && !owners[kind].remove.has(id))
   for (const { endpoint_id, source_id } of plan.plugins.put) {
     if (endpoint_id !== null && !stands('endpoints', endpoint_id)) {
       return { kind: 'foreign_key', key: { endpoint_id }, references: 'endpoints' }

@@ -66,8 +66,8 @@ export function configurationSync(ctx: Context): ConfigService {
         const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
         if (outcome === 'conflict') return outcome
         if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
-        const released = current.endpoints.filter(({ row }) => isHeld(row) && !staysHeld(row.id, planned.plan))
-        if (released.length > 0) await ctx.resumed(released.map(({ row }) => row.id))
+        const released = releasedBy(planned.plan, current)
+        if (released.length > 0) await ctx.resumed(released)
         const answer = withWarnings(report, desired.warnings)
         for (const warning of answer.warnings ?? []) {
           ctx.log.warn(`config sync of workspace ${id}: ${recordText(oneLine(warning), 512)}`)
@@ -154,10 +154,11 @@ async function refuseTakenRoutes(ctx: Context, workspaceId: string, sources: rea
   if (holders.some((route) => route !== null && route.workspaceId !== workspaceId)) throw taken('path')
 }
 
-/** Whether an endpoint whose attempts wait is still such an endpoint after a plan. */
-function staysHeld(id: string, { endpoints: { put, remove } }: ConfigPlan): boolean {
-  const after = put.find((row) => row.id === id)
-  return after === undefined ? !remove.includes(id) : isHeld(after)
+/** Endpoints whose attempts wait, and which are no such endpoints after a plan. */
+function releasedBy({ endpoints: { put, remove } }: ConfigPlan, { endpoints }: Configuration): readonly string[] {
+  const after = new Map(put.map((row) => [row.id, isHeld(row)]))
+  for (const id of remove) if (!after.has(id)) after.set(id, false)
+  return endpoints.flatMap(({ row }) => (isHeld(row) && after.get(row.id) === false ? row.id : []))
 }
 
 /** A configuration as the document that changes nothing when it is synced back. */

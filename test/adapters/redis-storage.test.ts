@@ -2,7 +2,17 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
-import { attempt, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
+import {
+  attempt,
+  endpoint,
+  entry,
+  event,
+  made,
+  plugin,
+  settlement,
+  source,
+  start,
+} from '../../src/testing/storage/rows.ts'
 import { claimOptions } from '../support/claim-options.ts'
 import { clients, describeRedis, freshNamespace, sharedRedis, type TestClient } from '../support/redis.ts'
 import { drive, hostileIds } from '../support/storage-drive.ts'
@@ -44,6 +54,22 @@ describeRedis.each(clients)('storage on Redis through $name', { timeout: 30_000 
     expect((await storage.queue.stats(start)).size).toBe(10_000)
     const claims = await storage.queue.claim(claimOptions({ limit: 2000, free: 20_000, cap: 16, now: start }))
     expect(new Set(claims.map(({ group }) => group)).size).toBe(2000)
+  })
+
+  test('a plan has as many rows as a workspace may have', async () => {
+    const storage = redis(connected.client, { namespace: freshNamespace() })
+    const revision = await made(storage, 'w')
+    const numbers = Array.from({ length: 10_000 }, (_, n) => n)
+    const plan = {
+      workspaceId: 'w',
+      endpoints: { put: numbers.map((n) => endpoint(`e${n}`)), remove: [] },
+      sources: { put: numbers.map((n) => source(`s${n}`)), remove: [] },
+      plugins: { put: numbers.map((n) => plugin(`p${n}`, { endpoint_id: `e${n}` })), remove: [] },
+    }
+    expect(await storage.applyConfig(plan, revision)).toBe('applied')
+    const { endpoints, sources, plugins } = (await storage.configuration('w'))!
+    expect([endpoints.length, sources.length, plugins.length]).toEqual([10_000, 10_000, 10_000])
+    expect(endpoints[0]?.row).toEqual(endpoint('e0'))
   })
 
   test('names in inbox and limiter are as far apart as their ids', async () => {
