@@ -1,6 +1,8 @@
 import type { ConfigPlan } from '../../src/contracts/storage/configuration.ts'
-import type { Kind } from '../../src/core/row-plan.ts'
+import type { Kind, Rows } from '../../src/core/row-plan.ts'
+import { systemClock } from '../../src/clock.ts'
 import { routesOf } from '../../src/core/unique-keys.ts'
+import { inSlices } from '../../src/runtime/slices.ts'
 import { json } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { lockKeysOf, lockQuery } from './locks.ts'
@@ -28,6 +30,7 @@ const own: Readonly<Record<Kind, readonly string[]>> = {
 /** Writes a whole plan in one statement, or writes nothing and answers false. */
 export async function writePlan(db: Database, plan: ConfigPlan, { judgement, known }: Judged): Promise<boolean> {
   const { ask, t } = db
+  const put = await putParts(db, plan, known)
   // What goes is counted, which makes it go before what comes; unique keys but those of routes are judged at the end.
   const written = await ask(sql`
     with judged as materialized (${judgement}),
@@ -49,7 +52,7 @@ export async function writePlan(db: Database, plan: ConfigPlan, { judgement, kno
       select (select count(*) from gone_plugins) + (select count(*) from gone_endpoints)
         + (select count(*) from gone_sources) + (select count(*) from freed) as rows
     ),
-    ${put(db, plan, 'endpoints', known)} ${put(db, plan, 'sources', known)} ${put(db, plan, 'plugins', known)}
+    ${put.endpoints} ${put.sources} ${put.plugins}
     ${touches(plan, 'sources') ? rerouted(db, plan) : nothing}
     done as (select from raised)
     select 1 as done from done`)
@@ -70,18 +73,26 @@ function removed({ t }: Database, plan: ConfigPlan, kind: Kind): Sql {
     ),`
 }
 
-/** The parts that insert rows of a kind and update rows of that kind. */
-function put({ t }: Database, plan: ConfigPlan, kind: Kind, known: Judged['known']): Sql {
+/** The parts that insert rows and update rows, by kind. */
+async function putParts(db: Database, plan: ConfigPlan, known: Judged['known']): Promise<Readonly<Record<Kind, Sql>>> {
+  return {
+    endpoints: await put(db, plan, 'endpoints', known),
+    sources: await put(db, plan, 'sources', known),
+    plugins: await put(db, plan, 'plugins', known),
+  }
+}
+
+async function put({ t }: Database, plan: ConfigPlan, kind: Kind, known: Judged['known']): Promise<Sql> {
   if (plan[kind].put.length === 0) return nothing
   const typed = [...shared, ...own[kind], 'document text']
   const columns = typed.map((column) => column.split(' ')[0]!)
   const list = (write: (column: string) => string): Sql => raw(columns.map(write).join(', '))
-  const rows = plan[kind].put.map((row) => ({
-    ...row,
-    ...('request' in row && { url: row.request.url, patterns: row.events.length }),
-    document: json(row),
-  }))
-  const given = sql`jsonb_to_recordset(${json(rows)}::text::jsonb) as g (${raw(typed.join(', '))})`
+  const texts: string[] = []
+  await inSlices<Rows[Kind]>(systemClock(), plan[kind].put, (row) => {
+    const patterns = 'request' in row && { url: row.request.url, patterns: row.events.length }
+    texts.push(json({ ...row, ...patterns, document: json(row) }))
+  })
+  const given = sql`jsonb_to_recordset(${`[${texts.join(',')}]`}::text::jsonb) as g (${raw(typed.join(', '))})`
   const there = known(kind)
   return sql`
     new_${raw(kind)} as (

@@ -66,24 +66,28 @@ export function identify<Row extends Named>(
 /**
  * What must be written so that a workspace becomes what a document describes, and how many rows that changes. A kind
  * that the document names is replaced whole, with the plugins of its rows; a row that would stay the same is not
- * written. Answers the first violation that the new state of the workspace alone can show.
+ * written. Answers the first violation that the new state of the workspace alone can show. There may be thousands of rows: it
+ * may pause wherever it yields.
  */
-export function planConfig(
+export function* planConfig(
   current: Configuration,
   desired: DesiredConfiguration,
   now: number,
   newId: () => string,
-): { readonly plan: ConfigPlan; readonly report: SyncReport } | { readonly violation: Violation } {
+): Generator<
+  undefined,
+  { readonly plan: ConfigPlan; readonly report: SyncReport } | { readonly violation: Violation }
+> {
   const make = { now, newId }
   const workspaceId = current.workspace.id
-  const endpoints = planRows(rowsOf(current.endpoints), desired.endpoints, make, writtenEndpoint)
-  const sources = planRows(rowsOf(current.sources), desired.sources, make)
+  const endpoints = yield* planRows(rowsOf(current.endpoints), desired.endpoints, make, writtenEndpoint)
+  const sources = yield* planRows(rowsOf(current.sources), desired.sources, make)
 
   // Plugins of owners that the document does not speak of stay as they are.
   const spokenOf = rowsOf(current.plugins).filter(({ endpoint_id }) =>
     endpoint_id === null ? desired.sources !== null : desired.endpoints !== null,
   )
-  const plugins = planRows(
+  const plugins = yield* planRows(
     spokenOf,
     [
       ...ownedPlugins(desired.endpoints, endpoints.after, (id) => ({ endpoint_id: id, source_id: null })),
@@ -95,9 +99,9 @@ export function planConfig(
   const spoken = new Set(spokenOf)
   const untouched = rowsOf(current.plugins).filter((row) => !spoken.has(row))
   const violation =
-    repeatedKey(endpoints.after, (row) => keysOf(workspaceId, 'endpoints', row)) ??
-    repeatedKey(sources.after, (row) => keysOf(workspaceId, 'sources', row)) ??
-    repeatedKey([...untouched, ...plugins.after], ({ id }) => [{ id }])
+    (yield* repeatedKey(endpoints.after, (row) => keysOf(workspaceId, 'endpoints', row))) ??
+    (yield* repeatedKey(sources.after, (row) => keysOf(workspaceId, 'sources', row))) ??
+    (yield* repeatedKey([...untouched, ...plugins.after], ({ id }) => [{ id }]))
   if (violation !== null) return { violation }
 
   return {
@@ -110,17 +114,19 @@ function rowsOf<Row>(stored: readonly { readonly row: Row }[]): readonly Row[] {
   return stored.map(({ row }) => row)
 }
 
-function planRows<Row extends { readonly id: string; readonly created_at: number; readonly updated_at: number }>(
-  rows: readonly Row[],
-  desired: readonly Desired<Row>[] | null,
-  { now, newId }: { now: number; newId: () => string },
-  written: (row: Row, before: Row | null) => Row = (row) => row,
-): {
+interface Planned<Row> {
   readonly change: { readonly put: Row[]; readonly remove: string[] }
   readonly counts: SyncCounts
   /** The rows as they will be, in the order in which they are desired. */
   readonly after: readonly Row[]
-} {
+}
+
+function* planRows<Row extends { readonly id: string; readonly created_at: number; readonly updated_at: number }>(
+  rows: readonly Row[],
+  desired: readonly Desired<Row>[] | null,
+  { now, newId }: { now: number; newId: () => string },
+  written: (row: Row, before: Row | null) => Row = (row) => row,
+): Generator<undefined, Planned<Row>> {
   if (desired === null) {
     return {
       change: { put: [], remove: [] },
@@ -131,10 +137,13 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
   const put: Row[] = []
   let created = 0
   let unchanged = 0
-  const after = desired.map(({ id, existing, fields }) => {
+  const after: Row[] = []
+  for (const { id, existing, fields } of desired) {
+    yield
     if (existing !== null && sameJson(fields, without(existing))) {
       unchanged++
-      return existing
+      after.push(existing)
+      continue
     }
     if (existing === null) created++
     const own = {
@@ -145,8 +154,8 @@ function planRows<Row extends { readonly id: string; readonly created_at: number
     } as unknown as Row // the fields are the row's without these three and what `written` adds
     const row = written(own, existing)
     put.push(row)
-    return row
-  })
+    after.push(row)
+  }
   const kept = new Set(desired.map(({ existing }) => existing))
   const gone = rows.filter((row) => !kept.has(row))
   // A new row may take the id of a row that goes: then the new row replaces the old row.
@@ -174,9 +183,13 @@ function ownedPlugins<Row extends { readonly id: string }>(
   )
 }
 
-function repeatedKey<Row>(rows: readonly Row[], keysIn: (row: Row) => readonly Key[]): Violation | null {
+function* repeatedKey<Row>(
+  rows: readonly Row[],
+  keysIn: (row: Row) => readonly Key[],
+): Generator<undefined, Violation | null> {
   const seen = new Set<string>()
   for (const row of rows) {
+    yield
     for (const key of keysIn(row)) {
       const text = JSON.stringify(key)
       if (seen.has(text)) return { kind: 'unique', key }

@@ -26,5 +26,6 @@ export function routesOf({ enabled, config }: Source): { method: string; path: s
 
 /** The text by which keys are compared. */
 export function keyText(kind: Kind, key: Key): string {
-  return JSON.stringify([kind, ...Object.entries(key).toSorted(([a], [b]) => (a < b ? -1 : 1))])
+  const names = Object.keys(key).toSorted()
+  return JSON.stringify([kind, ...names.flatMap((name) => [name, key[name]])])
 }

@@ -7,19 +7,36 @@ export type SliceClock = Pick<EngineClock, 'elapsed' | 'sleep' | 'afterTurn'>
  */
 const sliceMs = 2
 
+/** Answers what to await between pieces of work: a turn for others once two milliseconds have passed, else nothing. */
+export function pacer(clock: SliceClock): () => Promise<void> | undefined {
+  let since = clock.elapsed()
+  return () => {
+    if (clock.elapsed() - since < sliceMs) return undefined
+    return othersTurn(clock).then(() => void (since = clock.elapsed()))
+  }
+}
+
 /** Does a piece of work for each entry, in slices of two milliseconds. */
 export async function inSlices<Entry>(
   clock: SliceClock,
   entries: Iterable<Entry>,
   work: (entry: Entry) => void,
 ): Promise<void> {
-  let since = clock.elapsed()
+  const pace = pacer(clock)
   for (const entry of entries) {
-    if (clock.elapsed() - since >= sliceMs) {
-      await othersTurn(clock)
-      since = clock.elapsed()
-    }
+    const turn = pace()
+    if (turn !== undefined) await turn
     work(entry)
+  }
+}
+
+/** Does work that may pause wherever it yields, in such slices. */
+export async function paced<Result>(clock: SliceClock, work: Generator<undefined, Result>): Promise<Result> {
+  const pace = pacer(clock)
+  for (let step = work.next(); ; step = work.next()) {
+    if (step.done === true) return step.value
+    const turn = pace()
+    if (turn !== undefined) await turn
   }
 }
 

@@ -10,9 +10,25 @@ import type { SchemaIssue } from './catalogue.ts'
 export function parse<Schema extends v.GenericSchema>(schema: Schema, input: unknown): v.InferOutput<Schema> {
   const result = v.safeParse(schema, input)
   if (result.success) return result.output
-  const fields = fieldErrors(result.issues)
-  if (typeof fields === 'string') throw new PosthornError('validation', fields)
-  throw invalid(fields)
+  throw refusalOfIssues(result.issues)
+}
+
+/** As `parse`, for who gathers the issues of several parts. */
+export function parsedIssues<Schema extends v.GenericSchema>(
+  schema: Schema,
+  input: unknown,
+): { ok: true; value: v.InferOutput<Schema> } | { ok: false; issues: readonly Issue[] } {
+  const result = v.safeParse(schema, input)
+  return result.success ? { ok: true, value: result.output } : { ok: false, issues: result.issues }
+}
+
+/** The refusal of a value with all its issues, at least one. */
+export function refusalOfIssues(issues: readonly Issue[]): PosthornError {
+  return refusalFor(fieldErrors(issues))
+}
+
+function refusalFor(fields: FieldErrors | string): PosthornError {
+  return typeof fields === 'string' ? new PosthornError('validation', fields) : invalid(fields)
 }
 
 /** As `parse`, but answers the reasons instead of throwing them. */
@@ -36,11 +52,11 @@ export function reasonsOf(issues: readonly SchemaIssue[]): FieldErrors | string 
 
 /** The refusal of a value with reasons at paths. */
 export function refusalAt(issues: readonly SchemaIssue[]): PosthornError {
-  const fields = reasonsOf(issues)
-  return typeof fields === 'string' ? new PosthornError('validation', fields) : invalid(fields)
+  return refusalFor(reasonsOf(issues))
 }
 
-interface Issue {
+/** What is wrong with a value, and where. */
+export interface Issue {
   readonly message: string
   readonly path?: readonly { readonly type: string; readonly key: unknown; readonly value?: unknown }[] | undefined
 }

@@ -9,9 +9,8 @@ import { oneLine } from '../core/one-line.ts'
 import { routesOf } from '../core/unique-keys.ts'
 import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
-import { configDocument, type ConfigDocument, type SyncReport } from '../schema/config.ts'
+import type { ConfigDocument, SyncReport } from '../schema/config.ts'
 import { isPlainObject } from '../schema/fields.ts'
-import { parse } from '../schema/parse.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import type { ConfigService } from '../surface/config.ts'
@@ -19,7 +18,9 @@ import { givenDocument } from './secrets/given-document.ts'
 import { sealedRowsOf } from './secrets/row-secrets.ts'
 import { shownConfiguration } from './secrets/shown-configuration.ts'
 import { refusalOf, taken } from './violation-error.ts'
+import { paced } from '../runtime/slices.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
+import { parsedInParts } from './parse-document.ts'
 import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
 import { endpointFields } from './endpoints.ts'
 import {
@@ -44,7 +45,7 @@ export function configurationSync(ctx: Context): ConfigService {
       if (!dryRun && id === defaultWorkspace) await writableWorkspace(ctx, id)
       refuseTooMany(document, boundsOf(ctx))
       const secrets = ctx.secrets.seals ? await sealedRowsOf(ctx.secrets) : null
-      const early = secrets === null ? parsed(ctx, document) : null
+      const early = secrets === null ? await parsed(ctx, document) : null
       return await withWriteLock<SyncReport>(ctx.storage, id, async () => {
         const stored = await configurationOf(id)
         if (stored === null) throw unknownWorkspace(id)
@@ -52,9 +53,9 @@ export function configurationSync(ctx: Context): ConfigService {
         refuseTooMany(document, bounds)
         const current = secrets === null ? stored : await secrets.readableConfiguration(stored)
         // What a mask means is known once the rows are known. Where secrets are sealed nothing was parsed before.
-        const given = early ?? parsed(ctx, await givenDocument(secrets!, document, stored, current))
+        const given = early ?? (await parsed(ctx, await givenDocument(secrets!, document, stored, current)))
         const desired = await desiredConfiguration(ctx, current, given)
-        const planned = planConfig(current, desired, ctx.clock.now(), ctx.newId)
+        const planned = await paced(ctx.clock, planConfig(current, desired, ctx.clock.now(), ctx.newId))
         if ('violation' in planned) throw violationError(planned.violation)
         const { report } = planned
         const plan = dryRun || secrets === null ? planned.plan : await secrets.sealedPlan(planned.plan, stored, current)
@@ -85,8 +86,8 @@ export function configurationSync(ctx: Context): ConfigService {
 }
 
 /** A document that its schema passed. */
-function parsed(ctx: Context, document: unknown) {
-  const given = parse(configDocument, withDefaults(document, ctx.settings.deliver.defaults))
+async function parsed(ctx: Context, document: unknown) {
+  const given = await parsedInParts(ctx.clock, withDefaults(document, ctx.settings.deliver.defaults))
   return ctx.settings.compatible === 'webhookx' ? wholeDocument(given) : given
 }
 

@@ -14,6 +14,7 @@ import type { configDocument } from '../schema/config.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
+import { pacer } from '../runtime/slices.ts'
 import { endpointFields, insecureProblem } from './endpoints.ts'
 import { completeConfig, placeProblems, readyProblem, signature, staysSealed, unknownName } from './plugins.ts'
 import { withPath } from './sources.ts'
@@ -114,7 +115,9 @@ async function desiredOwners<Row extends Endpoint | Source, OwnerEntry extends E
   )
   const desired: DesiredOwner<Row>[] = []
   const problems: FieldError[] = []
+  const pace = pacer(ctx.clock)
   for (const [i, entry] of entries.entries()) {
+    await pace()
     const existing = meant[i] ?? null
     const at = `${place.noun}[${i}]`
     const own = await desiredPlugins(ctx, { ...place, at }, entry.plugins, existing && plugins.get(existing.id))

@@ -76,7 +76,7 @@ describe('what entries mean', () => {
 
 describe('a plan', () => {
   const plan = (rows: Parameters<typeof current>[0], wanted: DesiredConfiguration) =>
-    planConfig(current(rows), wanted, 9, counter())
+    finished(planConfig(current(rows), wanted, 9, counter()))
 
   test('says nothing of kinds that the document does not name', () => {
     const rows = { endpoints: [endpointRow({ id: 'e' })], sources: [{ id: 's', name: null, enabled: false }] }
@@ -147,3 +147,11 @@ describe('a plan', () => {
     })
   })
 })
+
+/** What a generator answers at its end. */
+function finished<Result>(work: Generator<undefined, Result>): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
