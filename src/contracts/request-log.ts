@@ -10,5 +10,5 @@ export interface SourceTenant {
 export interface RequestLog {
   add(tenant: SourceTenant, request: SourceRequest): void
   /** Newest first. */
-  of(sourceId: string): readonly SourceRequest[]
+  of(tenant: SourceTenant): readonly SourceRequest[]
 }

@@ -9,7 +9,7 @@ export function sourceRequestService(ctx: Context): Pick<SourceService, 'request
     async requests(workspaceId, id) {
       const stored = idPattern.test(id) ? await ctx.storage.sources.get(workspaceId, id) : null
       if (stored === null) throw notFound()
-      return { data: ctx.requests.of(id) }
+      return { data: ctx.requests.of({ workspaceId, sourceId: id }) }
     },
   }
 }

@@ -1,3 +1,4 @@
+import { EvenlyKept } from '../../core/evenly-kept.ts'
 import { minuteMs } from '../../core/periods.ts'
 
 const windowMs = 5 * minuteMs
@@ -18,7 +19,7 @@ type Open = { -readonly [Name in keyof Window]: Window[Name] } & { wasRefusing: 
 
 /** Watches how many requests of each source are refused, in windows of five minutes, in this process. */
 export class Refusals {
-  readonly #open = new Map<string, Open>()
+  readonly #open = new EvenlyKept<Open>(maxSources)
   readonly #tell: (window: Window) => void
 
   /**
@@ -30,13 +31,10 @@ export class Refusals {
   }
 
   took(workspaceId: string, sourceId: string, isRefused: boolean, now: number): void {
-    let open = this.#open.get(sourceId)
-    if (open !== undefined && now >= open.to) open = this.#close(open)
-    if (open === undefined) {
-      if (this.#open.size >= maxSources) return
-      open = { workspaceId, sourceId, from: now, to: now + windowMs, requests: 0, refused: 0, wasRefusing: false }
-    }
-    this.#open.set(sourceId, open)
+    const known = this.#open.get(workspaceId, sourceId)
+    const next = known !== undefined && now >= known.to ? this.#close(known) : known
+    const open = next ?? fresh(workspaceId, sourceId, now)
+    if (open !== known) this.#open.set(workspaceId, sourceId, open)
     open.requests++
     if (isRefused) open.refused++
     if (open.requests === 1) open.from = now
@@ -45,10 +43,10 @@ export class Refusals {
 
   /** Looks at the windows that are over. */
   look(now: number): void {
-    for (const open of this.#open.values()) {
-      if (now < open.to) continue
-      if (open.requests === 0) this.#open.delete(open.sourceId)
-      else this.#open.set(open.sourceId, this.#close(open))
+    const over = [...this.#open.values()].filter(({ to }) => now >= to)
+    for (const open of over) {
+      if (open.requests === 0) this.#open.delete(open.workspaceId, open.sourceId)
+      else this.#open.set(open.workspaceId, open.sourceId, this.#close(open))
     }
   }
 
@@ -59,4 +57,8 @@ export class Refusals {
     if (isRefusing && !window.wasRefusing) this.#tell({ ...window })
     return { ...window, from: to, to: to + (to - from), requests: 0, refused: 0, wasRefusing: isRefusing }
   }
+}
+
+function fresh(workspaceId: string, sourceId: string, now: number): Open {
+  return { workspaceId, sourceId, from: now, to: now + windowMs, requests: 0, refused: 0, wasRefusing: false }
 }
