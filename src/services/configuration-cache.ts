@@ -26,6 +26,8 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
   /** What was read of forgotten configurations: a write changes few of a workspace's thousands of rows. */
   const former = new LRUCache<string, ReadyRows>({ ...bounds, sizeCalculation: sizeOf })
+  /** Loads under way, and whether something was written since they began. */
+  const loading = new Map<string, { isOvertaken: boolean }>()
 
   /** The rows that were read last. */
   function known(workspaceId: string): ReadyRows | undefined {
@@ -34,6 +36,19 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 
   async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
+    const own = { isOvertaken: false }
+    loading.set(workspaceId, own)
+    try {
+      return await loaded(workspaceId, own)
+    } finally {
+      loading.delete(workspaceId)
+    }
+  }
+
+  async function loaded(
+    workspaceId: string,
+    own: { readonly isOvertaken: boolean },
+  ): Promise<CompiledConfiguration | null> {
     const found = await configurationIn(ctx.storage, workspaceId, known(workspaceId)?.configuration)
     if (found === null) {
       former.delete(workspaceId)
@@ -45,6 +60,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     if (old?.revision === found.revision) return old
     const endpoints = await readyEndpoints(ctx, found, known(workspaceId))
     const { compiled, rows } = compileConfiguration(ctx, found, endpoints, known(workspaceId))
+    if (own.isOvertaken) return compiled
     former.delete(workspaceId)
     ready.set(compiled, rows)
     held.set(workspaceId, compiled)
@@ -52,7 +68,11 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 
   async function get(workspaceId: string): Promise<CompiledConfiguration | null> {
-    return held.get(workspaceId) ?? (await (loads.running(workspaceId) ?? loads.ask(workspaceId)))
+    const known = held.get(workspaceId)
+    if (known !== undefined) return known
+    // Who asks after a write wants what was written.
+    const running = loading.get(workspaceId)?.isOvertaken === true ? undefined : loads.running(workspaceId)
+    return await (running ?? loads.ask(workspaceId))
   }
 
   function closePlugins(old: CompiledConfiguration, replacement: CompiledConfiguration | undefined): void {
@@ -73,13 +93,17 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     },
     forget(change) {
       if (change === 'everything') {
+        for (const load of loading.values()) load.isOvertaken = true
         former.clear()
         held.clear()
       } else if (change !== 'routes') {
-        const old = held.peek(change.workspaceId)
+        const { workspaceId } = change
+        const load = loading.get(workspaceId)
+        if (load !== undefined) load.isOvertaken = true
+        const old = held.peek(workspaceId)
         const rows = old && ready.get(old)
-        if (rows !== undefined) former.set(change.workspaceId, { ...rows, plugins: new Map() }) // they are closed now
-        held.delete(change.workspaceId)
+        if (rows !== undefined) former.set(workspaceId, { ...rows, plugins: new Map() }) // they are closed now
+        held.delete(workspaceId)
       }
     },
   }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
 import { definePlugin, type PluginKind } from '../../src/contracts/plugin.ts'
@@ -102,6 +102,37 @@ describe('the cache of configurations', () => {
     const late = await cache.fresh('default')
     await early
     expect([...late!.endpoints.keys()]).toEqual(['a', 'b'])
+  })
+
+  test('keeps no read that a write overtook: who asks after the write gets what was written', async () => {
+    const { cache, storage, posthorn } = counted()
+    await posthorn.endpoints.create('default', { id: 'a', request: { url: 'https://a.test/' }, events: ['*'] })
+    const { configuration } = storage
+    const reads: (() => void)[] = []
+    storage.configuration = async (workspaceId) => {
+      const found = await configuration(workspaceId)
+      await new Promise<void>((resolve) => reads.push(resolve))
+      return found
+    }
+    delete storage.configurationSince // the second read is whole too
+    const release = async () => {
+      await vi.waitFor(() => expect(reads).toHaveLength(1))
+      reads.pop()!()
+    }
+    for (const change of [{ workspaceId: 'default' }, 'everything'] as const) {
+      cache.forget('everything')
+      const early = cache.get('default')
+      await vi.waitFor(() => expect(reads).toHaveLength(1))
+      const id = typeof change === 'string' ? 'b' : 'c'
+      await posthorn.endpoints.create('default', { id, request: { url: 'https://b.test/' }, events: ['*'] })
+      cache.forget(change)
+      const late = cache.get('default')
+      await release()
+      expect((await early)!.endpoints.has(id)).toBe(false)
+      expect(cache.held('default')).toBeUndefined()
+      await release()
+      expect((await late)!.endpoints.has(id)).toBe(true)
+    }
   })
 
   test('reads again only for a revision it has not seen', async () => {
