@@ -4,11 +4,13 @@ import type { CompiledConfiguration, ConfigurationCache } from '../context.ts'
 import type { Configuration } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { mergedConfiguration } from '../core/merged-configuration.ts'
-import { singleFlight } from '../runtime/single-flight.ts'
+import { type Flight, singleFlight } from '../runtime/single-flight.ts'
 import { compileConfiguration, type Compiler, readyEndpoints, type ReadyRows } from './compile-configuration.ts'
 
-/** The most configurations that are kept, and the most rows and event patterns of all of them together. */
-const bounds = { max: 10_000, maxSize: 2_000_000 }
+/** The most rows and event patterns of all configurations that are kept. Without a `max` a cache takes memory as it is filled. */
+const maxSize = 2_000_000
+/** What a configuration takes beside its rows: so 10,000 are kept at most. */
+const ownSize = 200
 
 interface Needs extends Compiler {
   readonly storage: Storage
@@ -17,7 +19,7 @@ interface Needs extends Compiler {
 /** Keeps configurations by revision, compiled forms with them. What it holds is never trusted: storage tells today's revision. */
 export function configurationCache(ctx: Needs): ConfigurationCache {
   const held = new LRUCache<string, CompiledConfiguration>({
-    ...bounds,
+    maxSize,
     sizeCalculation: (compiled) => sizeOf(ready.get(compiled)),
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
@@ -25,9 +27,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   const loads = singleFlight(load)
   const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
   /** What was read of forgotten configurations: a write changes few of a workspace's thousands of rows. */
-  const former = new LRUCache<string, ReadyRows>({ ...bounds, sizeCalculation: sizeOf })
-  /** Loads under way, and whether something was written since they began. */
-  const loading = new Map<string, { isOvertaken: boolean }>()
+  const former = new LRUCache<string, ReadyRows>({ maxSize, sizeCalculation: sizeOf })
 
   /** The rows that were read last. */
   function known(workspaceId: string): ReadyRows | undefined {
@@ -35,20 +35,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     return old === undefined ? former.peek(workspaceId) : ready.get(old)
   }
 
-  async function load(workspaceId: string): Promise<CompiledConfiguration | null> {
-    const own = { isOvertaken: false }
-    loading.set(workspaceId, own)
-    try {
-      return await loaded(workspaceId, own)
-    } finally {
-      loading.delete(workspaceId)
-    }
-  }
-
-  async function loaded(
-    workspaceId: string,
-    own: { readonly isOvertaken: boolean },
-  ): Promise<CompiledConfiguration | null> {
+  async function load(workspaceId: string, flight: Flight): Promise<CompiledConfiguration | null> {
     const found = await configurationIn(ctx.storage, workspaceId, known(workspaceId)?.configuration)
     if (found === null) {
       former.delete(workspaceId)
@@ -60,7 +47,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     if (old?.revision === found.revision) return old
     const endpoints = await readyEndpoints(ctx, found, known(workspaceId))
     const { compiled, rows } = compileConfiguration(ctx, found, endpoints, known(workspaceId))
-    if (own.isOvertaken) return compiled
+    if (flight.isOvertaken) return compiled // by a write: who asks after that wants what was written
     former.delete(workspaceId)
     ready.set(compiled, rows)
     held.set(workspaceId, compiled)
@@ -68,11 +55,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 
   async function get(workspaceId: string): Promise<CompiledConfiguration | null> {
-    const known = held.get(workspaceId)
-    if (known !== undefined) return known
-    // Who asks after a write wants what was written.
-    const running = loading.get(workspaceId)?.isOvertaken === true ? undefined : loads.running(workspaceId)
-    return await (running ?? loads.ask(workspaceId))
+    return held.get(workspaceId) ?? (await (loads.running(workspaceId) ?? loads.ask(workspaceId)))
   }
 
   function closePlugins(old: CompiledConfiguration, replacement: CompiledConfiguration | undefined): void {
@@ -93,13 +76,12 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     },
     forget(change) {
       if (change === 'everything') {
-        for (const load of loading.values()) load.isOvertaken = true
+        loads.overtake()
         former.clear()
         held.clear()
       } else if (change !== 'routes') {
         const { workspaceId } = change
-        const load = loading.get(workspaceId)
-        if (load !== undefined) load.isOvertaken = true
+        loads.overtake(workspaceId)
         const old = held.peek(workspaceId)
         const rows = old && ready.get(old)
         if (rows !== undefined) former.set(workspaceId, { ...rows, plugins: new Map() }) // they are closed now
@@ -147,5 +129,5 @@ async function configurationIn(
 
 /** A cache takes what fits into it; the configuration of a single workspace always does. */
 function sizeOf(rows: ReadyRows | undefined): number {
-  return Math.min(bounds.maxSize, 1 + (rows?.size ?? 0))
+  return Math.min(maxSize, ownSize + (rows?.size ?? 0))
 }

@@ -7,8 +7,10 @@ import { batcher } from '../runtime/batcher.ts'
 
 /** How long a path that nobody serves is not asked for again. */
 const unknownForMs = 1000
-/** The most routes that are kept, and the most characters of their paths. */
-const bounds = { max: 50_000, maxSize: 8 * 1024 * 1024 }
+/** The most characters of the paths that are kept. Without a `max` a cache takes memory as it is filled. */
+const maxSize = 8 * 1024 * 1024
+/** What a route takes beside its path: so 50,000 are kept at most. */
+const ownSize = 160
 
 interface Needs {
   readonly storage: Pick<Storage, 'routes'>
@@ -31,9 +33,9 @@ export interface RouteTable {
 }
 
 export function routeTable({ storage, clock, batches }: Needs): RouteTable {
-  const known = new LRUCache<string, Route>({ ...bounds, sizeCalculation: lengthOf })
+  const known = new LRUCache<string, Route>({ maxSize, sizeCalculation: sizeOf })
   /** When a path that nobody serves was looked up. */
-  const unknown = new LRUCache<string, { readonly at: number }>({ ...bounds, sizeCalculation: lengthOf })
+  const unknown = new LRUCache<string, { readonly at: number }>({ maxSize, sizeCalculation: sizeOf })
   /** Raised by `forget`: that a path was unknown before then is not kept. */
   let epoch = 0
   const reads = batcher<RouteKey, Route | null>({
@@ -78,6 +80,6 @@ function keyOf(path: string, method: string): string {
   return `${method} ${path}`
 }
 
-function lengthOf(_kept: unknown, key: string): number {
-  return key.length
+function sizeOf(_kept: unknown, key: string): number {
+  return ownSize + key.length
 }

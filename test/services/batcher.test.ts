@@ -64,7 +64,7 @@ describe('a batcher', () => {
     vi.useFakeTimers()
     const answer = subject.add(1)
     vi.useRealTimers()
-    await turn()
+    await vi.waitFor(() => expect(flushes).toHaveLength(1))
     flushes[0]!.answer()
     expect(await answer).toBe('answer 1')
   })

@@ -29,3 +29,17 @@ test('a question that fails fails for those who asked it, and the next is asked 
   await expect(first).rejects.toThrow('away')
   expect(await second).toBe(2)
 })
+
+test('what was overtaken is shared with nobody who comes later', async () => {
+  const seen: string[] = []
+  const flights = singleFlight(async (key: string, flight) => {
+    await Promise.resolve()
+    seen.push(`${key} ${flight.isOvertaken}`)
+  })
+  const all = ['a', 'b'].map((key) => flights.ask(key))
+  flights.overtake('a')
+  expect([flights.running('a') === undefined, flights.running('b') === undefined]).toEqual([true, false])
+  await Promise.all([...all, flights.ask('a')])
+  flights.overtake()
+  expect(seen).toEqual(['a true', 'b false', 'a false'])
+})
