@@ -1,6 +1,7 @@
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { fromRank } from '../../src/core/job-rank.ts'
-import { maxLoadedBytes, maxLoadedOfEvent } from '../../src/core/loaded-bytes.ts'
+import { maxUsualData } from '../../src/core/large-data.ts'
+import { maxLoadedBytes } from '../../src/core/loaded-bytes.ts'
 import { LostLeases } from '../../src/core/lost-leases.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
 import { alone } from './claim-alone.ts'
@@ -101,7 +102,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
 /** One statement: hints are read, jobs are chosen and taken, and what is known then is written. */
 function statement(db: Database, round: Round, { parts, taken, order, summary }: Choice, loads: boolean): Sql {
   const { now, leaseMs, token } = round
-  const maxBytes = unseen(Math.min(maxLoadedOfEvent, Math.floor(maxLoadedBytes / round.limit)), 'int')
+  const maxBytes = unseen(Math.min(maxUsualData, Math.floor(maxLoadedBytes / round.limit)), 'int')
   return sql`
     with ${hintsRead(db)},
     ${slotsInUse(round)}

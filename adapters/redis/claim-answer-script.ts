@@ -1,4 +1,5 @@
-import { maxLoadedBytes, maxLoadedOfEvent } from '../../src/core/loaded-bytes.ts'
+import { maxUsualData } from '../../src/core/large-data.ts'
+import { maxLoadedBytes } from '../../src/core/loaded-bytes.ts'
 import { loadedWidth } from './loading.ts'
 
 /**
@@ -13,7 +14,7 @@ local function answerJob(reply, id, rank)
   reply[at + 1], reply[at + 2] = id, rank
   if not loads then return end
   local loaded = bytes < ${maxLoadedBytes} and loadedOf(id)
-  if loaded and #loaded[5] > ${maxLoadedOfEvent} then loaded = false end
+  if loaded and #loaded[5] > ${maxUsualData} then loaded = false end
   reply[at + 3] = loaded and '+' or loaded == nil and '-' or '?'
   for i = 1, ${loadedWidth} do reply[at + 3 + i] = loaded and loaded[i] or '' end
   bytes = bytes + (loaded and #loaded[5] or 0) -- the data

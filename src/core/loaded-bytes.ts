@@ -1,4 +1,2 @@
 /** A claim that loads answers about so many bytes of data of events at most; the caller loads the rest. So it stays quick. */
 export const maxLoadedBytes = 16_000_000
-/** It answers no larger data of one event: the jobs of others shall not wait until it is read. */
-export const maxLoadedOfEvent = 65_536

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
+import { maxUsualData } from '../core/large-data.ts'
 import type { Batcher } from '../runtime/batcher.ts'
 import { lanes } from '../runtime/lanes.ts'
 import { jobOf } from './job-of.ts'
@@ -8,10 +9,8 @@ import { jobOf } from './job-of.ts'
 const heldMs = 10_000
 const firstPauseMs = 10
 const maxPauseMs = 250
-/** An event with more attempts is wide: it takes an engine far longer than others. */
+/** An event with more attempts is wide: it takes an engine far longer than others. So is one with large data. */
 const maxNarrow = 32
-/** So is an event with more characters of data. */
-export const maxNarrowLength = 64 * 1024
 /** What a planned attempt takes of the memory of this process, about. */
 const attemptBytes = 256
 
@@ -29,7 +28,7 @@ export class EntryWriter {
       bytesOf: ({ event, attempts }: IngestEntry) => event.data.length + attempts.length * attemptBytes,
       rowsOf: ({ attempts }: IngestEntry) => 1 + attempts.length,
       workspaceOf: ({ workspaceId }: IngestEntry) => workspaceId,
-      isWide: ({ event, attempts }: IngestEntry) => attempts.length > maxNarrow || event.data.length > maxNarrowLength,
+      isWide: ({ event, attempts }: IngestEntry) => attempts.length > maxNarrow || event.data.length > maxUsualData,
       clock: ctx.clock,
       batches: ctx.batches,
       resends: ctx.resends,

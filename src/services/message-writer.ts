@@ -1,9 +1,9 @@
 import type { Context } from '../context.ts'
 import type { Message, NewMessage, PutAnswer } from '../contracts/inbox.ts'
+import { maxUsualData } from '../core/large-data.ts'
 import { PosthornError } from '../errors.ts'
 import type { Batcher } from '../runtime/batcher.ts'
 import { lanes } from '../runtime/lanes.ts'
-import { maxNarrowLength } from './entry-writer.ts'
 
 /** Puts messages into the inbox, several in a call. */
 export class MessageWriter {
@@ -20,7 +20,7 @@ export class MessageWriter {
       batches: ctx.batches,
       resends: ctx.resends,
       onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
-      isWide: ({ data }) => data.length > maxNarrowLength,
+      isWide: ({ data }) => data.length > maxUsualData,
       maxWideInFlight: 1,
     })
   }

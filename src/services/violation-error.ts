@@ -27,9 +27,7 @@ async function hasRow({ storage }: Context, workspaceId: string, id: string): Pr
   return (await Promise.all(rows)).some((row) => row !== null)
 }
 
-async function hasRoute({ configuration }: Context, workspaceId: string, path: string, method = ''): Promise<boolean> {
-  const sources = (await configuration.fresh(workspaceId))?.sources.values() ?? []
-  return [...sources].some(
-    ({ enabled, config: { http } }) => enabled && http.path === path && http.methods.some((one) => one === method),
-  )
+async function hasRoute({ storage }: Context, workspaceId: string, path: string, method = ''): Promise<boolean> {
+  const [route] = await storage.routes([{ path, method }])
+  return route?.workspaceId === workspaceId
 }
