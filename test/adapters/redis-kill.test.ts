@@ -8,6 +8,9 @@ import { describeOwnRedis } from '../support/redis.ts'
 const size = { events: 300, strikes: 1, everyMs: 0, answerMs: 60 }
 const whole = { accepted: size.events, delivered: size.events, settledOnce: size.events, health: 'UP' }
 
+/** In flight at one endpoint when a process died, and answers that were not stored yet, as in `postgres-kill.test.ts`. */
+const mayRepeat = 64
+
 /** Holds of what died lapse after 30 seconds of real time: these wait side by side. */
 const patience = { timeout: 150_000 }
 
@@ -24,7 +27,7 @@ describeOwnRedis('sudden ends on Redis', patience, () => {
   test.concurrent('a process that is killed leaves nothing behind that another does not finish', async () => {
     const report = await redisTried(faults.processesKilled, null, size)
     expect(report).toMatchObject(whole)
-    expect(report.duplicates).toBeLessThanOrEqual(16) // what was in flight at one endpoint
+    expect(report.duplicates).toBeLessThanOrEqual(mayRepeat)
   })
 
   test.concurrent('a Redis that is killed comes back with all that it acknowledged', async () => {
