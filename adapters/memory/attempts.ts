@@ -17,7 +17,7 @@ import { inRange } from '../../src/core/time-range.ts'
 import { pageOf, shownPage } from './page.ts'
 import { completeJobs } from './queue.ts'
 import { evict } from './evict.ts'
-import { addAttempt, closeAttempt, isSucceeded, isTimed } from './rows.ts'
+import { addAttempt, closeAttempt, isTimed } from './rows.ts'
 import { type Access, type KeptAttempt, type KeptEvent, type Room, roomOf, type State } from './state.ts'
 import { ascending, noTime, type Sorted, sorted } from './sorted.ts'
 import { addNote, tallied } from './statistics.ts'
@@ -71,15 +71,24 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         brief,
       ),
 
-    ofEvents: (workspaceId, eventIds, endpointId) =>
+    ofEvents: (workspaceId, eventIds, { endpointId, after = null, descending = false, limit }) =>
       access.read((state) => {
         const room = roomOf(state, workspaceId)
-        return eventIds.flatMap((eventId) => {
+        const isBeyond = (attempt: StoredAttempt) =>
+          after === null || (descending ? isBefore(attempt, after) : isBehind(attempt, after))
+        const found: StoredAttempt[] = []
+        for (const eventId of eventIds) {
+          if (found.length >= limit) break
           const event = state.events.get(eventId)
-          if (event === undefined || event.room !== room) return []
-          const own = event.attempts.map((id) => state.attempts.get(id)!.attempt)
-          return own.filter(({ endpoint_id }) => endpointId === undefined || endpoint_id === endpointId).map(brief)
-        })
+          if (event === undefined || event.room !== room) continue
+          const own = event.attempts.flatMap((id) => {
+            const { attempt } = state.attempts.get(id)!
+            return (endpointId === undefined || attempt.endpoint_id === endpointId) && isBeyond(attempt) ? attempt : []
+          })
+          own.sort((a, b) => (isBefore(a, [b.endpoint_id, b.id]) === descending ? 1 : -1))
+          for (const attempt of own.slice(0, limit - found.length)) found.push(brief(attempt))
+        }
+        return found
       }),
 
     overdue: ({ before, after, limit }) =>
@@ -98,6 +107,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
         const found: Undelivered[] = []
         const room = roomOf(state, workspaceId)
         if (room === undefined) return found
+        const newest = newestAttempts(state)
         for (const [, id] of ascending(room.attempts, query.after === null ? null : [0, query.after])) {
           if (found.length >= query.limit) break
           const kept = state.attempts.get(id)!
@@ -110,7 +120,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
           if (!inRange(of.event.created_at, query.created_at)) continue
           if (!inRange(attempt.attempted_at, query.attempted_at)) continue
           if (query.event_types !== undefined && !query.event_types.includes(of.event.event_type)) continue
-          if (!isSucceeded(state, kept)) found.push({ attemptId: id, event_id, endpoint_id })
+          if (newest(of, endpoint_id) === id) found.push({ attemptId: id, event_id, endpoint_id })
         }
         return found
       }),
@@ -136,10 +146,32 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
   }
 }
 
+/** Whether an attempt stands before a place in the order of endpoint ids, then of ids. */
+function isBefore({ endpoint_id, id }: StoredAttempt, [endpoint, attempt]: readonly [string, string]): boolean {
+  return endpoint_id < endpoint || (endpoint_id === endpoint && id < attempt)
+}
+
+function isBehind({ endpoint_id, id }: StoredAttempt, [endpoint, attempt]: readonly [string, string]): boolean {
+  return endpoint_id > endpoint || (endpoint_id === endpoint && id > attempt)
+}
+
 /** An open attempt of a workspace that exists. */
 function openAttempt(state: State, id: string): KeptAttempt | null {
   const kept = state.attempts.get(id)
   return kept !== undefined && kept.of.room.alive && kept.attempt.status === 'OPEN' ? kept : null
+}
+
+/** Answers the newest attempt of an event to an endpoint. The attempts of an event are looked through once. */
+function newestAttempts(state: State): (event: KeptEvent, endpointId: string) => string | undefined {
+  const known = new Map<KeptEvent, ReadonlyMap<string, string>>()
+  return (event, endpointId) => {
+    let newest = known.get(event)
+    if (newest === undefined) {
+      newest = new Map(event.attempts.map((id) => [state.attempts.get(id)!.attempt.endpoint_id, id])) // in order, so the last stays
+      known.set(event, newest)
+    }
+    return newest.get(endpointId)
+  }
 }
 
 /** Whether the event has an attempt to the endpoint, or is that of a test delivery. */

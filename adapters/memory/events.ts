@@ -6,6 +6,7 @@ import type {
   IngestAnswer,
   IngestEntry,
 } from '../../src/contracts/storage/events.ts'
+import type { StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { isSought } from '../../src/core/attempt-sought.ts'
 import { inRange } from '../../src/core/time-range.ts'
@@ -147,6 +148,16 @@ function isListed(event: StoredEvent, query: EventQuery): boolean {
 
 /** Whether an event has an attempt that is sought. */
 function hasAttempt(state: State, eventId: string, sought: AttemptSought): boolean {
-  const own = state.events.get(eventId)!.attempts.map((id) => state.attempts.get(id)!.attempt)
-  return own.some((attempt) => isSought(attempt, own, sought))
+  // An event may have thousands of attempts, most endpoints a single one.
+  const byEndpoint = new Map<string, StoredAttempt[]>()
+  for (const id of state.events.get(eventId)!.attempts) {
+    const { attempt } = state.attempts.get(id)!
+    const { endpoint_id } = attempt
+    if (sought.endpoint_id !== undefined && endpoint_id !== sought.endpoint_id) continue
+    const own = byEndpoint.get(endpoint_id)
+    if (own === undefined) byEndpoint.set(endpoint_id, [attempt])
+    else own.push(attempt)
+  }
+  for (const own of byEndpoint.values()) if (own.some((attempt) => isSought(attempt, own, sought))) return true
+  return false
 }

@@ -97,21 +97,18 @@ function noLongerOpen(state: State, { of }: KeptAttempt): void {
   if (--of.open === 0) add(state.idle, [of.event.created_at, of.event.id])
 }
 
-/** Whether an attempt of the same event and endpoint came after this attempt. */
-export function isSucceeded(state: State, { of, attempt }: KeptAttempt): boolean {
-  return of.attempts.some(
-    (id) => id > attempt.id && state.attempts.get(id)!.attempt.endpoint_id === attempt.endpoint_id,
-  )
-}
-
 /** Adds an id to ids in order. They mostly come in order. */
 function addId(ids: string[], id: string): void {
   const last = ids.at(-1)
-  if (last === undefined || last < id) ids.push(id)
-  else
-    ids.splice(
-      ids.findIndex((other) => other > id),
-      0,
-      id,
-    )
+  if (last === undefined || last < id) {
+    ids.push(id)
+    return
+  }
+  let low = 0
+  for (let high = ids.length - 1; low < high;) {
+    const middle = (low + high) >>> 1
+    if (ids[middle]! < id) low = middle + 1
+    else high = middle
+  }
+  ids.splice(low, 0, id)
 }

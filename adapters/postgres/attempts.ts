@@ -4,7 +4,7 @@ import { minuteMs, startOf } from '../../src/core/periods.ts'
 import { number } from '../sql/values.ts'
 import { attemptOf } from './attempt-rows.ts'
 import { hasAstray, idsWithin } from './astray.ts'
-import { unindexed } from './conditions.ts'
+import { isTried } from './conditions.ts'
 import type { Database } from './database.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { equals, pageOf, within } from '../sql/page.ts'
@@ -123,7 +123,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
                   sql`a.event_id = (select u.event_id from ${t.unique_ids} u
                     where u.workspace = ${workspace} and u.unique_id = ${unique_id}::text)`,
                 ]),
-            ...equals(ofEvent ? unindexed(raw('a.endpoint_id')) : raw('a.endpoint_id'), query.endpoint_id),
+            ...equals(raw('a.endpoint_id'), query.endpoint_id),
             ...equals(raw('a.trigger_mode'), query.trigger_mode),
             ...equals(raw('o.error_code'), query.error_code),
             ...(response_status === undefined ? [] : [sql`o.response_status = ${response_status}::int`]),
@@ -142,14 +142,25 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
       )
     },
 
-    async ofEvents(workspaceId, eventIds, endpointId) {
+    async ofEvents(workspaceId, eventIds, { endpointId, after = null, descending = false, limit }) {
       if (eventIds.length === 0) return []
-      const rows = await run(sql`
+      const order = raw(descending ? 'desc' : 'asc')
+      const beyond =
+        after && sql`(a.endpoint_id, a.id) ${raw(descending ? '<' : '>')} (${after[0]}::text, ${after[1]}::text)`
+      // Event by event: what lies beyond the limit is not read.
+      const rows = await ask(sql`
         select ${attemptColumns}, ${outcomeColumns}, ${eventType(t)} as event_type
-        from ${t.attempts} a left join ${t.outcomes} o on o.attempt_id = a.id
-        where a.event_id = any(array(select unnest(${eventIds}::text[])))
-          and a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
-          and ${all(equals(unindexed(raw('a.endpoint_id')), endpointId))}`)
+        from unnest(${eventIds}::text[]) with ordinality g (id, n) cross join lateral (
+          select * from ${t.attempts} a
+          where ${all([
+            sql`a.event_id = g.id`,
+            sql`a.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)`,
+            ...equals(raw('a.endpoint_id'), endpointId),
+            ...(beyond === null ? [] : [beyond]),
+          ])}
+          order by a.endpoint_id ${order}, a.id ${order} limit ${limit}::int
+        ) a ${outcomeOf(t)}
+        order by g.n, a.endpoint_id ${order}, a.id ${order} limit ${limit}::int`)
       return rows.map(attemptOf)
     },
 
@@ -178,7 +189,7 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
           ])}
           and (
             select true from ${t.attempts} later
-            where later.event_id = a.event_id and ${unindexed(raw('later.endpoint_id'))} = a.endpoint_id and later.id > a.id
+            where later.event_id = a.event_id and later.endpoint_id = a.endpoint_id and later.id > a.id
             limit 1
           ) is null
         order by o.attempt_id limit ${limit}::int`)
@@ -197,14 +208,10 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
             and ${all([...(after === null ? [] : [sql`e.id > ${after}::text`]), ...within(raw('e.created_at'), created_at)])}
           order by e.id limit ${limit + 1}::int
         )
-        select l.id, l.event_type, (
-          -- Each event is looked up: as 'exists' all attempts of the endpoint may be read.
-          select true from ${t.attempts} a
-          where a.event_id = l.id and (a.endpoint_id = ${endpoint_id}::text or a.trigger_mode = 'TEST') limit 1
-        ) as tried
+        select l.id, l.event_type, ${isTried(db, raw('l.id'), sql`${endpoint_id}::text`)} as tried
         from looked l order by l.id`)
       const looked = rows.slice(0, limit)
-      const untried = looked.filter((row) => row['tried'] === null)
+      const untried = looked.filter((row) => row['tried'] === false)
       return {
         events: untried.map((row) => ({ id: row['id'] as string, event_type: row['event_type'] as string })),
         next: rows.length <= limit ? null : (looked.at(-1)?.['id'] as string),
@@ -276,10 +283,7 @@ function adding(
   first: boolean,
 ): Sql {
   const { t } = db
-  const isFirst = sql`not exists (
-    select from ${t.attempts} b
-    where b.event_id = g.event_id and (b.endpoint_id = g.endpoint_id or b.trigger_mode = 'TEST')
-  )`
+  const isFirst = sql`not ${isTried(db, raw('g.event_id'), raw('g.endpoint_id'))}`
   const found = sql`
     select distinct on (g.id) g.*, k.workspace, case when ${isFirst} then true end as first
     from given g join kept k on k.id = g.event_id`

@@ -86,7 +86,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   return async (options) => {
     const { now, leaseMs } = options
     for (const lease of lost.due(now)) await giveBackLost(db, lease)
-    const token = `${crypto.randomUUID()}/` // see step 17 of the schema
+    const token = `${crypto.randomUUID()}/` // see step 18 of the schema
     try {
       const claims = await claimed(options, token)
       isSlow = false

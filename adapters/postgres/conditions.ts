@@ -11,14 +11,6 @@ export function unseen(value: string | number, type: 'bigint' | 'int' | 'text'):
   return sql`(select ${value}::${raw(type)})`
 }
 
-/**
- * A column whose index is passed over. An event has few attempts and an endpoint may have millions, but where most
- * endpoints are small, PostgreSQL expects few of each, and may read all attempts of an endpoint to find those of an event.
- */
-export function unindexed(column: Sql): Sql {
-  return sql`(${column} || '')`
-}
-
 /** Whether a group may give something. Groups that may not are often many: they are looked up in a hash table. */
 export function isOpen({ closed }: Round, group: Sql): Sql {
   return closed.length === 0 ? sql`true` : sql`${group} not in (select id from closed)`
@@ -36,5 +28,16 @@ export function isOpenAttempt({ t }: Database, id: Sql): Sql {
   return sql`(
     (select true from ${t.jobs} n where n.id = ${id} and n.workspace is not null) is true
     or (select true from ${t.open_attempts} n where n.id = ${id}) is true
+  )`
+}
+
+/** An event of a test delivery has few attempts. */
+const fewAttempts = raw('100')
+
+/** Whether an event has an attempt to the endpoint, or is that of a test delivery. Each is looked up: as a join all attempts of the endpoint may be read. */
+export function isTried({ t }: Database, event: Sql, endpoint: Sql): Sql {
+  return sql`(
+    (select true from ${t.attempts} b where b.event_id = ${event} and b.endpoint_id = ${endpoint} limit 1) is true
+    or 'TEST' in (select b.trigger_mode from ${t.attempts} b where b.event_id = ${event} limit ${fewAttempts})
   )`
 }

@@ -14,7 +14,7 @@ import { lastOutcomeIndexes } from './migrations/13-last-outcome-indexes.ts'
 import { jobsOfAGroup } from './migrations/14-jobs-of-a-group.ts'
 import { openJobs } from './migrations/15-open-jobs.ts'
 import { openJobIndexes } from './migrations/16-open-job-indexes.ts'
-import { oneRow } from './migrations/17-one-row.ts'
+import { oneRow } from './migrations/18-one-row.ts'
 import type { Migration } from './migrations/migration.ts'
 
 /** In order. A released migration is never edited: a change comes as another migration. */

@@ -1,6 +1,6 @@
 import type { Row } from '../sql/values.ts'
 import { type Sql, sql } from '../sql/sql.ts'
-import { oneRow as step } from './migrations/17-one-row.ts'
+import { oneRow as step } from './migrations/18-one-row.ts'
 import type { Tables } from './tables.ts'
 
 const askEveryMs = 60_000
@@ -13,7 +13,7 @@ interface Asked {
 }
 
 /**
- * Whether new open attempts are written into the rows of their jobs, where the engine's own queue holds these. Before step 17
+ * Whether new open attempts are written into the rows of their jobs, where the engine's own queue holds these. Before step 18
  * of the schema they stand in `open_attempts`, since processes of an earlier version look for them there. Both forms are
  * read always: so it does not matter when a process notices the step.
  */

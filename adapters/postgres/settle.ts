@@ -2,7 +2,6 @@ import type { Claim } from '../../src/contracts/queue.ts'
 import type { PlannedAttempt, Settled, Settlement } from '../../src/contracts/storage/attempts.ts'
 import { noteText } from '../../src/core/notes.ts'
 import { json, type Row } from '../sql/values.ts'
-import { unindexed } from './conditions.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
@@ -69,7 +68,7 @@ async function settleTogether(
   const answers = new Map<unknown, Settled>()
   let left: readonly Settlement[] = [...first.values()]
   const jobs = await jobsOfAttempts(db, enqueue)
-  // Attempts of the other form were made before step 17 of the schema, or while another queue held the jobs.
+  // Attempts of the other form were made before step 18 of the schema, or while another queue held the jobs.
   for (const form of jobs === 'same row' ? (['same row', 'apart'] as const) : (['apart', 'same row'] as const)) {
     if (left.length === 0) break
     for (const [id, answer] of answersOf(await db.run(closing(db, left, form, jobs)))) answers.set(id, answer)
@@ -242,7 +241,7 @@ function superseding({ t }: Database): Sql {
       update ${t.outcomes} set stands = null where attempt_id = any(array(
         select o.attempt_id
         from closed c join given g on g.id = c.id
-        join ${t.attempts} a on a.event_id = g.event_id and ${unindexed(raw('a.endpoint_id'))} = g.endpoint_id and a.id < g.id
+        join ${t.attempts} a on a.event_id = g.event_id and a.endpoint_id = g.endpoint_id and a.id < g.id
         join ${t.outcomes} o on o.attempt_id = a.id
         where o.stands is not null and (o.stands <> 'RETRYING' or a.attempt_number < g.attempt_number)
         for update of o skip locked

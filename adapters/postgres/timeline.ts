@@ -3,7 +3,7 @@ import { timeOfId } from '../../src/core/id.ts'
 import { slackMs } from '../../src/core/id-bounds.ts'
 import { number, numberOrNull } from '../sql/values.ts'
 import { hasAstray, idsOfTimes } from './astray.ts'
-import { isOpenAttempt, unindexed } from './conditions.ts'
+import { isOpenAttempt } from './conditions.ts'
 import type { Database } from './database.ts'
 import { equals, within } from '../sql/page.ts'
 import { all, nothing, raw, type Sql, sql } from '../sql/sql.ts'
@@ -103,7 +103,7 @@ function standing(
   const workspace = raw(endpoint_id === undefined ? 'o.workspace' : 'o.workspace + 0')
   const open = sql`exists (
     select from ${t.attempts} a
-    where a.event_id = o.event_id and ${unindexed(raw('a.endpoint_id'))} = o.endpoint_id and ${isOpenAttempt(db, raw('a.id'))}
+    where a.event_id = o.event_id and a.endpoint_id = o.endpoint_id and ${isOpenAttempt(db, raw('a.id'))}
   )`
   return sql`(
     select distinct x.event_id from unnest(${stands}::text[]) s (stands) cross join lateral (
@@ -132,13 +132,13 @@ function walked(
   const { t } = db
   const failed = sql`exists (
     select from ${t.attempts} f join ${t.outcomes} o on o.attempt_id = f.id
-    where f.event_id = a.event_id and ${unindexed(raw('f.endpoint_id'))} = a.endpoint_id and o.status = 'FAILED'
+    where f.event_id = a.event_id and f.endpoint_id = a.endpoint_id and o.status = 'FAILED'
   )`
   // Each event is looked up: a join may read a table that was large a moment ago.
   const has = sql`(
     select true from ${t.attempts} a
     where a.event_id = e.id and ${all([
-      ...equals(unindexed(raw('a.endpoint_id')), endpoint_id),
+      ...equals(raw('a.endpoint_id'), endpoint_id),
       ...(status === 'OPEN' ? [isOpenAttempt(db, raw('a.id'))] : []),
       ...(retried === false ? [sql`not ${failed}`] : []),
     ])} limit 1

@@ -29,13 +29,15 @@ local function addAttempt(room, event, attempt, touched, workspace, made)
   if touched then return addJob(id, workspace, endpoint, attempt.rank, attempt.lease, touched) end
 end
 
--- Whether an event, given by its name in keys, has an attempt to the endpoint, or is that of a test delivery.
-local function hasAttempt(event, endpoint)
+-- Whether an event of the room, given by its name in keys, has an attempt to the endpoint, or is that of a test delivery: such
+-- an event has few attempts.
+local function hasAttempt(room, event, endpoint)
+  if #attemptsTo(room, event, endpoint, '-') > 0 then return true end
   local index = tag .. ':event:' .. event .. ':attempts'
-  if isHash(index) then return false end
+  if isHash(index) or redis.call('ZCARD', index) > 100 then return false end
   for _, id in ipairs(redis.call('ZRANGE', index, 0, -1)) do
-    local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'planned')
-    if attempt[1] == endpoint or string.find(attempt[2] or '', '"trigger_mode":"TEST",', 1, true) then return true end
+    local planned = redis.call('HGET', tag .. ':attempt:' .. id, 'planned')
+    if string.find(planned or '', '"trigger_mode":"TEST",', 1, true) then return true end
   end
   return false
 end

@@ -1,13 +1,8 @@
 import type { Job } from '../../src/contracts/queue.ts'
-import type {
-  Attempts,
-  Delivery,
-  Settlement,
-  StoredAttempt,
-  Undelivered,
-} from '../../src/contracts/storage/attempts.ts'
+import type { Attempts, Delivery, Settlement, Undelivered } from '../../src/contracts/storage/attempts.ts'
 import { AttemptLists, parseAttempt } from './attempt-lists.ts'
 import { attemptFunctions } from './attempt-script.ts'
+import { attemptsOfEvents } from './attempts-of-events.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { attemptArgs } from './events.ts'
@@ -37,7 +32,7 @@ for i = 4, #ARGV, 7 do
   local event, attempt = nameOfEvent(ARGV[i]), attemptAt(i + 1)
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
-  if fresh and ARGV[3] == '1' and hasAttempt(event, attempt.endpoint) then fresh = false end
+  if fresh and ARGV[3] == '1' and hasAttempt(room, event, attempt.endpoint) then fresh = false end
   attempt.lists = ARGV[3] == '1' and 'pending' or 'both'
   if fresh then addAttempt(room, event, attempt, ARGV[2] == '1' and touched, ARGV[1]) end
   reply[#reply + 1] = (fresh or (there and there == room)) and '1' or '0'
@@ -95,20 +90,11 @@ const newest = script(
   `${attemptFunctions}
 local reply = {}
 for _, id in ipairs(ARGV) do
-  local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'event', 'endpoint')
-  if attempt[1] then
-    local event, after, succeeded = tag .. ':event:' .. nameIn(attempt[1]), '(' .. id, false
-    repeat
-      local later = redis.call('ZRANGEBYLEX', event .. ':attempts', after, '+', 'LIMIT', 0, 100)
-      for _, each in ipairs(later) do
-        succeeded = succeeded or redis.call('HGET', tag .. ':attempt:' .. each, 'endpoint') == attempt[2]
-        after = '(' .. each
-      end
-    until succeeded or #later < 100
-    if not succeeded then
-      reply[#reply + 1] = id
-      reply[#reply + 1] = redis.call('HGET', event, 'type')
-    end
+  local event, endpoint, room = unpack(redis.call('HMGET', tag .. ':attempt:' .. id, 'event', 'endpoint', 'room'))
+  local name = event and nameIn(event)
+  if event and #attemptsTo(room, name, endpoint, '(' .. id) == 0 then
+    reply[#reply + 1] = id
+    reply[#reply + 1] = redis.call('HGET', tag .. ':event:' .. name, 'type')
   end
 end
 return reply`,
@@ -122,31 +108,9 @@ local reply, room = {}, roomOf(ARGV[1])
 for i = 3, #ARGV do
   local name = nameOfEvent(ARGV[i])
   local event = redis.call('HMGET', tag .. ':event:' .. name, 'room', 'type')
-  if event[1] and event[1] == room and not hasAttempt(name, ARGV[2]) then
+  if event[1] and event[1] == room and not hasAttempt(room, name, ARGV[2]) then
     reply[#reply + 1] = ARGV[i]
     reply[#reply + 1] = event[2]
-  end
-end
-return reply`,
-  { again: true },
-)
-
-/** ARGV: workspace, endpoint or '', ids of events. Answers status, planned, ended and type of each of their attempts. */
-const ofEvents = script(
-  `${attemptFunctions}
-local reply, room = {}, roomOf(ARGV[1])
-for i = 3, #ARGV do
-  local name = nameOfEvent(ARGV[i])
-  local event = redis.call('HMGET', tag .. ':event:' .. name, 'room', 'type')
-  if event[1] and event[1] == room then
-    -- The version before may have written an event under this key.
-    local ids = redis.pcall('ZRANGE', tag .. ':event:' .. name .. ':attempts', 0, -1)
-    for _, id in ipairs(ids.err and {} or ids) do
-      local attempt = redis.call('HMGET', tag .. ':attempt:' .. id, 'status', 'planned', 'ended', 'endpoint')
-      if attempt[1] and (ARGV[2] == '' or attempt[4] == ARGV[2]) then
-        for _, value in ipairs({ attempt[1], attempt[2], attempt[3] or '', event[2] }) do reply[#reply + 1] = value end
-      end
-    end
   end
 end
 return reply`,
@@ -192,14 +156,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
       return pageOf(await lists.narrowest(workspaceId, query), query)
     },
 
-    async ofEvents(workspaceId, eventIds, endpointId) {
-      const found: StoredAttempt[] = []
-      for (const part of chunks(eventIds, 50)) {
-        const reply = await run(connection, ofEvents, tag, [workspaceId, endpointId ?? '', ...part])
-        found.push(...rowsOf(reply, 4).map(parseAttempt))
-      }
-      return found
-    },
+    ofEvents: (workspaceId, eventIds, query) => attemptsOfEvents(connection, tag, workspaceId, eventIds, query),
 
     async overdue({ before, after, limit }) {
       const jobs: Job[] = []

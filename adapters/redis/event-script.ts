@@ -48,6 +48,28 @@ local function renameEvent(id)
   end
 end
 
+-- Ids of the attempts of an event, given by its name in keys, to an endpoint, beyond a bound, in order. Answers too how many ids
+-- were looked at. An event may have thousands of attempts, and so may an endpoint: whichever has fewer is walked.
+local function attemptsTo(room, name, endpoint, from)
+  local index, asked, expected = tag .. ':event:' .. name .. ':attempts', 'endpoint', endpoint
+  local width = redis.pcall('ZCARD', index)
+  -- The version before may have written an event under this key.
+  if type(width) == 'table' then return {}, 0 end
+  if width > 32 then
+    local others = tag .. ':room:' .. room .. ':attempts:endpoint:' .. endpoint
+    if redis.call('ZLEXCOUNT', others, from, '+') < redis.call('ZLEXCOUNT', index, from, '+') then
+      index, asked, expected = others, 'event', name
+    end
+  end
+  local found, ids = {}, redis.call('ZRANGEBYLEX', index, from, '+')
+  for _, id in ipairs(ids) do
+    local value = redis.call('HGET', tag .. ':attempt:' .. id, asked)
+    if value and asked == 'event' then value = nameIn(value) end
+    if value == expected then found[#found + 1] = id end
+  end
+  return found, #ids
+end
+
 local function indexAttempt(name, attempt)
   local index = tag .. ':event:' .. name .. ':attempts'
   local added = redis.pcall('ZADD', index, 0, attempt)

@@ -65,9 +65,9 @@ end
 
 -- Attempts of an event to an endpoint that are open although a later try failed.
 local function listOthersOpen(room, event, endpoint, made)
-  for _, id in ipairs(redis.call('ZRANGE', tag .. ':event:' .. event .. ':attempts', 0, -1)) do
-    local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'status')
-    if other[1] == endpoint and other[2] == 'OPEN' then listLater(room, event, endpoint, id, made, 'both') end
+  for _, id in ipairs(attemptsTo(room, event, endpoint, '-')) do
+    local status = redis.call('HGET', tag .. ':attempt:' .. id, 'status')
+    if status == 'OPEN' then listLater(room, event, endpoint, id, made, 'both') end
   end
 end
 

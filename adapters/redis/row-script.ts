@@ -18,6 +18,7 @@ local function conditionsAt(i)
     if test ~= 'is' and test ~= 'has' and test ~= 'lacks' then bound = tonumber(bound) end
     conditions[#conditions + 1] = { make = made[field], test = test, bound = bound }
     conditions.isOfEvent = conditions.isOfEvent and made[field] ~= nil
+    if field == 'endpoint' and test == 'is' then conditions.endpoint = bound end
     -- What is made of a field is made by way of the attempt's event.
     conditions.names[#conditions] = made[field] and 'event' or field
   end
@@ -49,22 +50,16 @@ local function isFinal(key)
   return string.find(ended, ',"exhausted":true,', 1, true) ~= nil
 end
 
--- Ids of attempts of the event beyond a bound. The version before may have written an event under this key.
-local function attemptsOf(name, from)
-  local ids = redis.pcall('ZRANGEBYLEX', tag .. ':event:' .. name .. ':attempts', from, '+')
-  if ids.err then return {} end
-  looked = looked + #ids
-  return ids
-end
 -- Whether the attempt's event has, beyond a bound, a try of the same endpoint with such a status.
 local function isBeside(key, from, isMeant)
   local name = eventNameOf(key)
-  local ids = name and attemptsOf(name, from) or {}
-  local endpoint = #ids > 0 and redis.call('HGET', key, 'endpoint')
+  local room, endpoint = unpack(redis.call('HMGET', key, 'room', 'endpoint'))
+  if not name or not room then return false end
+  local ids, walked = attemptsTo(room, name, endpoint, from)
+  looked = looked + walked
   for _, id in ipairs(ids) do
-    local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'endpoint', 'status', 'planned')
-    local isTry = endpoint and other[1] == endpoint and isMeant(other[2])
-    if isTry and not string.find(other[3], '"trigger_mode":"TEST",', 1, true) then return true end
+    local other = redis.call('HMGET', tag .. ':attempt:' .. id, 'status', 'planned')
+    if isMeant(other[1]) and not string.find(other[2], '"trigger_mode":"TEST",', 1, true) then return true end
   end
   return false
 end
@@ -117,7 +112,18 @@ end
 -- Whether an event, given by its name in keys, has an attempt that meets conditions.
 local function hasWanted(name, conditions)
   if #conditions == 0 then return true end
-  for _, id in ipairs(attemptsOf(name, '-')) do
+  local ids, walked
+  if conditions.endpoint then
+    local room = redis.call('HGET', tag .. ':event:' .. name, 'room')
+    if not room then return false end
+    ids, walked = attemptsTo(room, name, conditions.endpoint, '-')
+  else
+    ids = redis.pcall('ZRANGE', tag .. ':event:' .. name .. ':attempts', 0, -1)
+    if ids.err then return false end -- the version before may have written an event under this key
+    walked = #ids
+  end
+  looked = looked + walked
+  for _, id in ipairs(ids) do
     if wanted(tag .. ':attempt:' .. id, id, conditions) then return true end
   end
   return false

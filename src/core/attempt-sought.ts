@@ -1,13 +1,13 @@
 import type { AttemptSought } from '../contracts/storage/events.ts'
 import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 
-/** Whether an attempt is what is sought. `ofEvent`: all attempts of the event. */
+/** Whether an attempt is what is sought. `beside`: all attempts of the event, or those to the same endpoint. */
 export function isSought(
   attempt: StoredAttempt,
-  ofEvent: readonly StoredAttempt[],
+  beside: readonly StoredAttempt[],
   { endpoint_id, status, exhausted, retried, response_status }: AttemptSought,
 ): boolean {
-  const tries = ofEvent.filter((other) => other.endpoint_id === attempt.endpoint_id && other.trigger_mode !== 'TEST')
+  const tries = beside.filter((other) => other.endpoint_id === attempt.endpoint_id && other.trigger_mode !== 'TEST')
   const failedBefore = () => tries.some((other) => other.status === 'FAILED')
   const isLast = () => !tries.some((other) => other.id > attempt.id && other.status !== 'OPEN')
   return (

@@ -2,22 +2,8 @@ import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import type { EventHead } from '../contracts/storage/events.ts'
 import type { Delivery, DeliveryStatus } from '../schema/delivery.ts'
 
-/** The deliveries of an event as its attempts tell them, by endpoint id. Test deliveries are left out. */
-export function deliveriesOf(event: EventHead, attempts: readonly StoredAttempt[]): Delivery[] {
-  const byEndpoint = new Map<string, StoredAttempt[]>()
-  for (const attempt of attempts) {
-    if (attempt.trigger_mode === 'TEST') continue
-    const own = byEndpoint.get(attempt.endpoint_id)
-    if (own === undefined) byEndpoint.set(attempt.endpoint_id, [attempt])
-    else own.push(attempt)
-  }
-  return [...byEndpoint.values()]
-    .map((own) => deliveryOf(event, own))
-    .toSorted((a, b) => (a.endpoint_id < b.endpoint_id ? -1 : 1))
-}
-
-/** A delivery of at least one attempt. */
-function deliveryOf(event: EventHead, attempts: readonly StoredAttempt[]): Delivery {
+/** A delivery as its attempts tell it, at least one, in any order. */
+export function deliveryOf(event: EventHead, attempts: readonly StoredAttempt[]): Delivery {
   const inOrder = attempts.toSorted((a, b) => (a.id < b.id ? -1 : 1))
   const sent = inOrder.flatMap(({ attempted_at }) => attempted_at ?? [])
   const due = inOrder.filter(({ status }) => status === 'OPEN').map(({ scheduled_at }) => scheduled_at)

@@ -1,13 +1,13 @@
 import type { Context } from '../context.ts'
 import type { AttemptSought, TimelineQuery } from '../contracts/storage/events.ts'
 import type { TimeRange } from '../contracts/storage/list.ts'
-import type { StoredAttempt } from '../contracts/storage/attempts.ts'
 import { shownAttempt } from '../core/attempt.ts'
-import { deliveriesOf } from '../core/delivery.ts'
+import { deliveryOf } from '../core/delivery.ts'
 import { notFound } from '../errors.ts'
 import type { Delivery, DeliveryStatus } from '../schema/delivery.ts'
 import { type CursorPage, listParameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
+import { attemptsByDelivery, maxAttempts } from './attempts-by-delivery.ts'
 import { checkedList, filtersOf, invalidParameters } from './listing.ts'
 import { retryService } from './manual-retry.ts'
 import type { DeliveryUseCases } from './use-cases.ts'
@@ -15,6 +15,8 @@ import type { DeliveryUseCases } from './use-cases.ts'
 const defaultLimit = 20
 /** Events that one step reads at most. */
 const maxEvents = 500
+/** Attempts that are read at once, at least, where few deliveries are asked for. */
+const minAttempts = 100
 const separator = '.'
 
 /** The place of a delivery in the list: by the event's time, then the event's id, then the endpoint's id. */
@@ -60,16 +62,13 @@ export function deliveryService(ctx: Context): DeliveryUseCases {
     async get(id, eventId, endpointId) {
       const isId = idPattern.test(eventId) && idPattern.test(endpointId)
       const events = isId ? await ctx.storage.events.timeline(id, ofEvent(eventId)) : []
-      const attempts = isId ? await ctx.storage.attempts.ofEvents(id, [eventId], endpointId) : []
-      const [delivery] = events[0] === undefined ? [] : deliveriesOf(events[0], attempts)
-      if (delivery === undefined) throw notFound()
-      const now = ctx.clock.now()
-      const { compatible } = ctx.settings
-      const shown = attempts
-        .filter(({ trigger_mode }) => trigger_mode !== 'TEST')
-        .toSorted((a, b) => (a.id < b.id ? -1 : 1))
-        .map((attempt) => shownAttempt(attempt, now, compatible))
-      return { ...delivery, attempts: shown }
+      // One at most: of an event and an endpoint.
+      for await (const { event, attempts } of attemptsByDelivery(ctx, id, events, { endpointId })) {
+        const now = ctx.clock.now()
+        const shown = attempts.map((attempt) => shownAttempt(attempt, now, ctx.settings.compatible))
+        return { ...deliveryOf(event, attempts), attempts: shown }
+      }
+      throw notFound()
     },
 
     retry,
@@ -85,7 +84,6 @@ async function walk(
   asked: Asked,
   { position, descending, limit }: { position: Position | null; descending: boolean; limit: number },
 ): Promise<Delivery[]> {
-  const { events, attempts } = ctx.storage
   const having = attemptSought(asked)
   const query: Omit<TimelineQuery, 'from' | 'limit'> = {
     ...(asked.event_id !== undefined && { ids: [asked.event_id] }),
@@ -100,16 +98,15 @@ async function walk(
     position === null ? null : { created_at: position.created_at, id: position.event_id, inclusive: true }
   for (let step = limit; found.length < limit;) {
     const before = found.length
-    const heads = await events.timeline(workspaceId, { ...query, from, limit: step })
-    const of = heads.map(({ id }) => id)
-    const tries = byEvent(await attempts.ofEvents(workspaceId, of, asked.endpoint_id))
-    for (const head of heads) {
-      const own = deliveriesOf(head, tries.get(head.id) ?? [])
-      for (const delivery of descending ? own.toReversed() : own) {
-        if (asked.status !== undefined && delivery.status !== asked.status) continue
-        if (asked.response_status !== undefined && delivery.last?.response_status !== asked.response_status) continue
-        if (head.id !== position?.event_id || isBeyond(delivery, position, descending)) found.push(delivery)
-      }
+    const heads = await ctx.storage.events.timeline(workspaceId, { ...query, from, limit: step })
+    const atOnce = Math.min(Math.max(2 * (limit - found.length), minAttempts), maxAttempts)
+    const after = heads[0]?.id === position?.event_id ? position : null
+    const asOf = { endpointId: asked.endpoint_id, after, descending, atOnce }
+    for await (const { event, attempts } of attemptsByDelivery(ctx, workspaceId, heads, asOf)) {
+      const delivery = deliveryOf(event, attempts)
+      if (asked.status !== undefined && delivery.status !== asked.status) continue
+      if (asked.response_status !== undefined && delivery.last?.response_status !== asked.response_status) continue
+      if (found.push(delivery) === limit) return found
     }
     const last = heads.at(-1)
     if (last === undefined || heads.length < step) break
@@ -118,11 +115,7 @@ async function walk(
     const isDense = 2 * (found.length - before) >= heads.length
     step = Math.min(2 * step, maxEvents, isDense ? 2 * (limit - found.length) + 2 : Infinity)
   }
-  return found.slice(0, limit)
-}
-
-function isBeyond({ endpoint_id }: Delivery, position: Position, descending: boolean): boolean {
-  return descending ? endpoint_id < position.endpoint_id : endpoint_id > position.endpoint_id
+  return found
 }
 
 /** An attempt that each delivery has that is asked for, as far as that is worth looking for; else null. */
@@ -136,16 +129,6 @@ function attemptSought({ event_id, endpoint_id, status, response_status }: Asked
     ...(isRefusal ? { ...(status === 'FAILED' && ofStatus), ...refused } : ofStatus),
   }
   return Object.keys(sought).length === 0 ? null : sought
-}
-
-function byEvent(attempts: readonly StoredAttempt[]): ReadonlyMap<string, readonly StoredAttempt[]> {
-  const events = new Map<string, StoredAttempt[]>()
-  for (const attempt of attempts) {
-    const own = events.get(attempt.event_id)
-    if (own === undefined) events.set(attempt.event_id, [attempt])
-    else own.push(attempt)
-  }
-  return events
 }
 
 function pageOf(

@@ -2,6 +2,7 @@ import { Pool } from 'pg'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, inject, test } from 'vitest'
 
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
+import { oneRow } from '../../adapters/postgres/migrations/18-one-row.ts'
 import { migrations } from '../../adapters/postgres/migrations.ts'
 import { migrationText } from '../../adapters/postgres/migration-text.ts'
 import type { Claim } from '../../src/contracts/queue.ts'
@@ -11,7 +12,7 @@ import { claimOptions } from '../support/claim-options.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
-const lastStep = 17
+const lastStep = oneRow.version
 const enqueue = { enqueue: true }
 
 describe.skipIf(url === null)('open attempts in the rows of their jobs', () => {

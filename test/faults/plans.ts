@@ -179,7 +179,7 @@ export const operations: readonly Operation[] = [
   },
   {
     name: 'the attempts of some events at an endpoint',
-    run: (storage) => storage.attempts.ofEvents('w', ['e5', 'e6', 'e7'], 'ep6'),
+    run: (storage) => storage.attempts.ofEvents('w', ['e5', 'e6', 'e7'], { endpointId: 'ep6', limit: 100 }),
   },
   attempts('by id', {}),
   attempts('by event', { event_id: 'e77' }),

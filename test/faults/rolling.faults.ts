@@ -3,7 +3,7 @@
 // of the old package.
 import { Pool } from 'pg'
 
-import { oneRow } from '../../adapters/postgres/migrations/17-one-row.ts'
+import { oneRow } from '../../adapters/postgres/migrations/18-one-row.ts'
 import type { Posthorn } from '../../src/surface/posthorn.ts'
 import { ownPostgres } from '../support/postgres.ts'
 import { type Package, packageBefore, packageIn } from './package-before.ts'

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { redis } from '../../adapters/redis/index.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
-import { deliveriesOf } from '../../src/core/delivery.ts'
+import { deliveryOf } from '../../src/core/delivery.ts'
 import type { StoredAttempt } from '../../src/contracts/storage/attempts.ts'
 import { deliveryStatuses } from '../../src/schema/delivery.ts'
 import { random } from '../../src/testing/random.ts'
@@ -130,7 +130,16 @@ async function folded(storage: Storage) {
   const { rows: events } = await storage.events.list('default', { ...everything, maxBytes: Infinity })
   const of = (id: string): StoredAttempt[] => attempts.filter(({ event_id }) => event_id === id)
   return events
-    .flatMap((event) => deliveriesOf(event, of(event.id)))
+    .flatMap((event) => {
+      const own = of(event.id).filter(({ trigger_mode }) => trigger_mode !== 'TEST')
+      const endpoints = [...new Set(own.map(({ endpoint_id }) => endpoint_id))]
+      return endpoints.map((endpoint) =>
+        deliveryOf(
+          event,
+          own.filter(({ endpoint_id }) => endpoint_id === endpoint),
+        ),
+      )
+    })
     .toSorted(
       (a, b) => b.created_at - a.created_at || compare(b.event_id, a.event_id) || compare(b.endpoint_id, a.endpoint_id),
     )

@@ -123,6 +123,16 @@ export interface Undelivered {
   readonly endpoint_id: string
 }
 
+/** Attempts of an event are in the order of endpoint ids, and of ids where they have the same endpoint. */
+export interface OfEventsQuery {
+  readonly endpointId?: string
+  /** Only what lies beyond this place. For a single event. */
+  readonly after?: readonly [endpointId: string, id: string] | null
+  /** Endpoint ids and ids go downwards. */
+  readonly descending?: boolean
+  readonly limit: number
+}
+
 /** Events that an endpoint never got. `next` is where to go on; null when all were looked at. */
 export interface Missing {
   readonly events: readonly { readonly id: string; readonly event_type: string }[]
@@ -138,8 +148,8 @@ export interface Attempts {
   add(workspaceId: string, attempts: readonly PlannedAttempt[], options: Adding): Promise<readonly boolean[]>
   get(workspaceId: string, id: string): Promise<StoredAttempt | null>
   list(workspaceId: string, query: AttemptQuery): Promise<Page<StoredAttempt>>
-  /** All attempts of these events, to one endpoint or to all, in any order, without headers and bodies. */
-  ofEvents(workspaceId: string, eventIds: readonly string[], endpointId?: string): Promise<readonly StoredAttempt[]>
+  /** Attempts of these events, event by event as they are given, without headers and bodies: no more than `limit`. */
+  ofEvents(workspaceId: string, eventIds: readonly string[], query: OfEventsQuery): Promise<readonly StoredAttempt[]>
   /**
    * Open attempts due before `before`, of all workspaces, in (due_at, id) order, after a position. `unqueued`: those that the
    * engine's own queue is sure to have may be left out.

@@ -55,11 +55,41 @@ export const timelineCases: Contract<Storage> = [
         equal(first, head, 'with the place itself')
       }
     }
-    const tries = async (endpoint?: string) =>
-      ids(await storage.attempts.ofEvents('w', ['own0', 'own1', 'nobody'], endpoint)).toSorted()
-    equal(await tries(), ['t', 'u'], 'attempts')
-    equal(await tries('other'), ['u'], 'of an endpoint')
-    equal(await storage.attempts.ofEvents('nobody', ['own0']), [], 'of another workspace')
+  }),
+
+  promise('the attempts of events are read in parts, in the order of events and endpoints', async (storage) => {
+    // More than an engine reads at once, and each endpoint with two attempts.
+    const wide = Array.from({ length: 260 }, (_, n) =>
+      attempt(`w${String((n * 7) % 260).padStart(3, '0')}`, 'wide', {
+        endpoint_id: `ep${String(n >> 1).padStart(3, '0')}`,
+      }),
+    )
+    const few = [attempt('t', 'few', { endpoint_id: 'ep1' }), attempt('u', 'few', { endpoint_id: 'ep0' })]
+    await filled(storage, [event('wide'), event('few'), event('none')], [...wide, ...few])
+    type Query = Parameters<Storage['attempts']['ofEvents']>[2]
+    const read = async (events: readonly string[], query: Query) =>
+      ids(await storage.attempts.ofEvents('w', events, query)).join(' ')
+    const keyOf = ({ endpoint_id, id }: NewAttempt) => `${endpoint_id} ${id}`
+    const inOrder = wide.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    const events = ['few', 'nobody', 'none', 'wide']
+    equal(await read(events, { limit: 1000 }), ['u', 't', ...ids(inOrder)].join(' '), 'all')
+    equal(await read(events.toReversed(), { limit: 261 }), [...ids(inOrder), 'u'].join(' '), 'in the order given')
+    equal(await read(events, { limit: 3 }), `u t ${inOrder[0]!.id}`, 'no more than asked for')
+    equal(await read(events, { limit: 1000, endpointId: 'ep1' }), 't', 'of an endpoint')
+    equal(await read(['wide'], { limit: 1000, endpointId: 'ep040' }), ids(inOrder.slice(80, 82)).join(' '), 'of few')
+    for (const descending of [false, true]) {
+      const expected = ids(descending ? inOrder.toReversed() : inOrder)
+      const found: string[] = []
+      for (let after: Query['after'] = null; ;) {
+        const rows = await storage.attempts.ofEvents('w', ['wide'], { after, descending, limit: 101 })
+        found.push(...ids(rows))
+        const last = rows.at(-1)
+        if (last === undefined || rows.length < 101) break
+        after = [last.endpoint_id, last.id]
+      }
+      equal(found, expected, `part by part, ${descending ? 'down' : 'up'}`)
+    }
+    equal(await storage.attempts.ofEvents('nobody', ['few'], { limit: 9 }), [], 'of another workspace')
   }),
 
   ...[false, true].map((ours) =>
@@ -167,7 +197,7 @@ async function storeForNarrowing(storage: Storage, ours: boolean): Promise<reado
 /** Asks for events by attempts in all ways. */
 async function narrowedTimeline(storage: Storage, ours: boolean): Promise<void> {
   const events = await storeForNarrowing(storage, ours)
-  const stored = await storage.attempts.ofEvents('w', ids(events))
+  const stored = await storage.attempts.ofEvents('w', ids(events), { limit: 1000 })
   const soughts: readonly AttemptSought[] = [
     { endpoint_id: 'rare' },
     { status: 'OPEN' },
