@@ -175,24 +175,33 @@ export function postgresAttempts(db: Database, notify: Notify): Attempts {
 
     async undelivered(workspaceId, { status, event_types, endpoint_id, created_at, attempted_at, after, limit }) {
       const statuses = status === undefined ? ['FAILED', 'CANCELED'] : [status]
+      const ofEvent = [
+        ...within(raw('e.created_at'), created_at),
+        ...(event_types === undefined ? [] : [sql`e.event_type = any(${event_types}::text[])`]),
+      ]
+      // Status by status, as the index has them in order: else all that ended without success would be read and sorted.
       const rows = await ask(sql`
-        select a.id, a.event_id, a.endpoint_id
-        from ${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id join ${t.events} e on e.id = a.event_id
-        where o.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text)
-          and o.status = any(${statuses}::text[]) and (o.status = 'CANCELED' or o.exhausted) and a.trigger_mode <> 'TEST'
-          and ${all([
+        select x.id, x.event_id, x.endpoint_id from unnest(${statuses}::text[]) s (status) cross join lateral (
+          select a.id, a.event_id, a.endpoint_id
+          from ${t.outcomes} o join ${t.attempts} a on a.id = o.attempt_id
+          where o.workspace = (select key from ${t.workspaces} where id = ${workspaceId}::text) and ${all([
+            sql`o.status = s.status and o.status <> 'SUCCESSFUL' and (o.status = 'CANCELED' or o.exhausted)`,
+            sql`a.trigger_mode <> 'TEST'`,
             ...(after === null ? [] : [sql`o.attempt_id > ${after}::text`]),
             ...equals(raw('a.endpoint_id'), endpoint_id),
-            ...within(raw('e.created_at'), created_at),
             ...within(raw('o.attempted_at'), attempted_at),
-            ...(event_types === undefined ? [] : [sql`e.event_type = any(${event_types}::text[])`]),
+            ...(ofEvent.length === 0
+              ? []
+              : [sql`(select true from ${t.events} e where e.id = a.event_id and ${all(ofEvent)} limit 1)`]),
+            sql`(
+              select true from ${t.attempts} later
+              where later.event_id = a.event_id and later.endpoint_id = a.endpoint_id and later.id > a.id
+              limit 1
+            ) is null`,
           ])}
-          and (
-            select true from ${t.attempts} later
-            where later.event_id = a.event_id and later.endpoint_id = a.endpoint_id and later.id > a.id
-            limit 1
-          ) is null
-        order by o.attempt_id limit ${limit}::int`)
+          order by o.attempt_id limit ${limit}::int
+        ) x
+        order by x.id limit ${limit}::int`)
       return rows.map((row) => ({
         attemptId: row['id'] as string,
         event_id: row['event_id'] as string,
