@@ -42,6 +42,12 @@ local function hasAttempt(room, event, endpoint)
   return false
 end
 
+-- Forgets which attempts of an event, given by its name in keys, are still to be written: see wide-events.ts.
+local function dropUnwritten(event)
+  redis.call('DEL', tag .. ':unwritten:' .. event)
+  redis.call('ZREM', tag .. ':unfinished', event)
+end
+
 local function noLongerOpen(event)
   local key = tag .. ':event:' .. event
   if redis.call('HINCRBY', key, 'open', -1) == 0 then
@@ -49,10 +55,10 @@ local function noLongerOpen(event)
   end
 end
 
--- Reads an attempt from six arguments: id, endpoint, due, created, planned, and what is unusual of it: "astray ",
+-- Reads an attempt from six texts of a list: id, endpoint, due, created, planned, and what is unusual of it: "astray ",
 -- "skewed ", "again ", "low ", "held <lease>".
-local function attemptAt(i)
-  local id, endpoint, due, created, planned, marks = unpack(ARGV, i, i + 5)
+local function attemptAt(list, i)
+  local id, endpoint, due, created, planned, marks = unpack(list, i, i + 5)
   local attempt = { id = id, endpoint = endpoint, due = due, created = created, planned = planned, rank = due, lease = '' }
   if marks ~= '' then
     local others, lease = string.match(marks, '^(.-)held (.*)$')

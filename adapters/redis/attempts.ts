@@ -5,13 +5,14 @@ import { attemptFunctions } from './attempt-script.ts'
 import { attemptsOfEvents } from './attempts-of-events.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
-import { attemptArgs } from './events.ts'
+import { attemptArgs } from './attempt-args.ts'
 import { deliveryOf, loadedWidth, loadFunctions } from './loading.ts'
 import { attemptConditions, whereIn } from './filters.ts'
 import { listing, pageOf } from './page.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 import { settleAll } from './settle.ts'
 import { readTallies } from './tallies.ts'
+import { finishBegun } from './wide-events.ts'
 
 /** ARGV: ids. Answers what `loadedOf` does of each open attempt. */
 const load = script(
@@ -29,7 +30,7 @@ const add = script(
   `${attemptFunctions}
 local room, touched, reply = roomOf(ARGV[1]), {}, {}
 for i = 4, #ARGV, 7 do
-  local event, attempt = nameOfEvent(ARGV[i]), attemptAt(i + 1)
+  local event, attempt = nameOfEvent(ARGV[i]), attemptAt(ARGV, i + 1)
   local there = redis.call('HGET', tag .. ':attempt:' .. attempt.id, 'room')
   local fresh = not there and room and redis.call('HGET', tag .. ':event:' .. event, 'room') == room
   if fresh and ARGV[3] == '1' and hasAttempt(room, event, attempt.endpoint) then fresh = false end
@@ -159,6 +160,7 @@ export function redisAttempts(connection: Connection, tag: string, announce: () 
     ofEvents: (workspaceId, eventIds, query) => attemptsOfEvents(connection, tag, workspaceId, eventIds, query),
 
     async overdue({ before, after, limit }) {
+      if (after === null) await finishBegun(connection, tag)
       const jobs: Job[] = []
       let position: readonly (string | number)[] = after ?? ['', '']
       while (jobs.length < limit) {

@@ -1,28 +1,27 @@
 import type { EventQuery, Events, IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
-import type { PlannedAttempt } from '../../src/contracts/storage/attempts.ts'
-import { isAstray, isEventAstray } from '../../src/core/id-bounds.ts'
+import { isEventAstray } from '../../src/core/id-bounds.ts'
 import { type EventRow, eventOf, withData } from './event-row.ts'
 import { aloneFunctions, refusal } from './entry-by-entry.ts'
+import { attemptsArgs } from './attempt-args.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
 import { workspaceNumber } from './collection.ts'
 import { hasPlainName } from './event-script.ts'
 import { isEventListed, whereIn } from './filters.ts'
 import { type Listing, listing, listOf, pageOf } from './page.ts'
-import { leaseText } from './queue.ts'
-import { isSkewed } from './skewed.ts'
 import { redisTimeline } from './timeline.ts'
 import { removalFunctions } from './removal-script.ts'
-import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
+import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
+import { areNew, isWide, partsOf, writeParts } from './wide-events.ts'
 
 /** The most text that one run of a script is given, in UTF-16 units. */
 const textPerScript = 4 * 1024 * 1024
 
 /**
  * ARGV: whether to enqueue; then of each entry workspace, revision, id, row, data, "unique" or '', unique_id, type,
- * created_at, trace or '', token or '', "astray" or '' and the number of attempts, and of each of these id, endpoint,
- * due, created, planned, "astray" or ''. Answers of each entry its kind, then row and data of the event that existed;
- * of a rejected entry why.
+ * created_at, trace or '', token or '', "astray" or '', the number of attempts and that of parts; of each attempt id, endpoint,
+ * due, created, planned, "astray" or ''; and parts with attempts that are written later: see wide-events.ts. Answers of each entry
+ * its kind, then row and data of the event that existed; of a rejected entry why.
  */
 const ingest = script(
   `${aloneFunctions}${attemptFunctions}
@@ -47,6 +46,7 @@ local function undo(i, attempts)
     if type(redis.pcall('ZREM', queue .. 'group:' .. endpoint, id)) == 'table' then touched[endpoint] = nil end
   end
   redis.pcall('DEL', key)
+  pcall(dropUnwritten, name)
   redis.pcall('ZREM', tag .. ':idle', name)
   redis.pcall('ZREM', tag .. ':room:' .. room .. ':events', ARGV[i + 2])
   redis.pcall('ZREM', tag .. ':room:' .. room .. ':events:astray', ARGV[i + 2])
@@ -54,7 +54,7 @@ local function undo(i, attempts)
   if ARGV[i + 5] == 'unique' then redis.pcall('HDEL', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6]) end
 end
 
-local function judge(i, attempts)
+local function judge(i, attempts, parts)
   local workspace, revision, id, row, data, unique = unpack(ARGV, i, i + 5)
   local room = roomOf(workspace)
   if not room then return 'stale' end
@@ -79,7 +79,7 @@ local function judge(i, attempts)
   end
   if not isTime(ARGV[i + 8]) then return 'rejected', 'a time is not a number' end
   begun = { room = room, name = name }
-  redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', 0)
+  redis.call('HSET', key, 'room', room, 'row', row, 'data', data, 'type', ARGV[i + 7], 'created', ARGV[i + 8], 'open', #parts > 0 and 1 or 0)
   if ARGV[i + 9] ~= '' then redis.call('HSET', key, 'trace', ARGV[i + 9]) end
   if token ~= '' then redis.call('HSET', key, 'token', token) end
   redis.call('ZADD', tag .. ':room:' .. room .. ':events', 0, id)
@@ -89,7 +89,12 @@ local function judge(i, attempts)
     redis.call('HSET', key, 'unique_id', ARGV[i + 6])
     redis.call('HSET', tag .. ':room:' .. room .. ':unique-ids', ARGV[i + 6], name)
   end
-  if #attempts == 0 then redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name) end
+  if #parts > 0 then
+    redis.call('RPUSH', tag .. ':unwritten:' .. name, unpack(parts))
+    redis.call('ZADD', tag .. ':unfinished', ARGV[i + 8], name)
+  elseif #attempts == 0 then
+    redis.call('ZADD', tag .. ':idle', ARGV[i + 8], name)
+  end
   local held = {}
   for _, attempt in ipairs(attempts) do
     local how = addAttempt(room, name, attempt, ARGV[1] == '1' and touched, workspace, ARGV[i + 8])
@@ -99,10 +104,12 @@ local function judge(i, attempts)
 end
 local reply, i = {}, 2
 while i <= #ARGV do
-  local attempts = {}
-  for n = 1, tonumber(ARGV[i + 12]) do attempts[n] = attemptAt(i + 7 + n * 6) end
+  local attempts, parts = {}, {}
+  for n = 1, tonumber(ARGV[i + 12]) do attempts[n] = attemptAt(ARGV, i + 8 + n * 6) end
+  local behind = i + 14 + #attempts * 6
+  for n = 1, tonumber(ARGV[i + 13]) do parts[n] = ARGV[behind + n - 1] end
   begun = nil
-  local refused, kind, row, data = alone(judge, i, attempts)
+  local refused, kind, row, data = alone(judge, i, attempts, parts)
   if refused then
     undo(i, attempts)
     kind, row = 'rejected', refused
@@ -110,7 +117,7 @@ while i <= #ARGV do
   reply[#reply + 1] = kind
   reply[#reply + 1] = row or ''
   reply[#reply + 1] = data or ''
-  i = i + 13 + #attempts * 6
+  i = behind + #parts
 end
 placeAll(touched)
 return reply`,
@@ -143,11 +150,11 @@ return { redis.call('HGET', tag .. ':event:' .. nameOfEvent(ARGV[1]), 'data') or
   { again: true },
 )
 
-/** ARGV: workspace, ids. Answers how many events went. */
+/** ARGV: workspace, the most rows, ids. Answers how many events went, and how many ids are done. */
 const erase = script(
   `${attemptFunctions}${removalFunctions}
-local room, touched, erased = roomOf(ARGV[1]), {}, 0
-limit = math.huge
+local room, touched, erased, done = roomOf(ARGV[1]), {}, 0, #ARGV - 2
+limit = tonumber(ARGV[2])
 
 local function removeJob(id)
   local _, holder, group = findJob(id)
@@ -158,24 +165,28 @@ local function removeJob(id)
   touch(touched, group, holder)
 end
 
-for i = 2, #ARGV do
+for i = 3, #ARGV do
   local name = nameOfEvent(ARGV[i])
   local key = tag .. ':event:' .. name
   if room and redis.call('HGET', key, 'room') == room then
-    if not isHash(key .. ':attempts') then
-      for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, -1)) do removeJob(attempt) end
+    if gone < limit and not isHash(key .. ':attempts') then
+      for _, attempt in ipairs(redis.call('ZRANGE', key .. ':attempts', 0, limit - gone - 1)) do removeJob(attempt) end
     end
-    removeEvent(name)
+    if gone < limit then removeEvent(name) end
+    if redis.call('EXISTS', key) == 1 then
+      done = i - 3
+      break
+    end
     erased = erased + 1
   end
 end
 placeAll(touched)
-return { tostring(erased) }`,
+return { tostring(erased), tostring(done) }`,
   { again: false },
 )
 
-/** Each may have many attempts. */
-const erasedPerScript = 10
+/** An event may have thousands of attempts: the event goes with the last of them. */
+const rowsPerScript = 200
 
 export function redisEvents(connection: Connection, tag: string, announce: () => void): Events {
   const candidates = async (workspaceId: string, query: EventQuery): Promise<Listing<EventRow>> => {
@@ -196,14 +207,24 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
     })
   }
 
+  /** Writes the attempts of an event that is stored; also of one that an earlier call began to store. */
+  const whole = async ({ event }: IngestEntry, answer: IngestAnswer): Promise<IngestAnswer> => {
+    if (answer.kind !== 'stored') return answer
+    const held = await writeParts(connection, tag, event.id)
+    return held.length === 0 ? answer : { kind: 'stored', held }
+  }
+
   return {
     async ingest(entries, { enqueue }) {
       const encoder = new TextEncoder()
       const answers: IngestAnswer[] = []
       for (const part of batches(entries)) {
-        const args = part.flatMap((entry) => argsOf(entry, encoder))
+        const [first] = part as readonly [IngestEntry] // no part is empty
+        const inParts = isWide(first) && (await areNew(connection, tag, first.attempts))
+        const args = part.flatMap((entry) => argsOf(entry, encoder, inParts ? partsOf(entry.attempts, enqueue) : null))
         const reply = await run(connection, ingest, tag, [enqueue ? 1 : 0, ...args])
-        for (const row of rowsOf(reply, 3)) answers.push(answerOf(row))
+        const stored = rowsOf(reply, 3).map(answerOf)
+        answers.push(...(isWide(first) ? [await whole(first, stored[0]!)] : stored))
       }
       if (enqueue && entries.some((entry, i) => someWait(entry, answers[i]!))) announce()
       return answers
@@ -218,9 +239,14 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
 
     async erase(workspaceId, ids) {
       let erased = 0
-      for (const part of chunks([...new Set(ids)], erasedPerScript)) {
-        const [count] = await run(connection, erase, tag, [workspaceId, ...part])
+      for (let left = [...new Set(ids)]; left.length > 0;) {
+        const [count, done] = await run(connection, erase, tag, [
+          workspaceId,
+          rowsPerScript,
+          ...left.slice(0, rowsPerScript),
+        ])
         erased += Number(count)
+        left = left.slice(Number(done))
       }
       return erased
     },
@@ -244,18 +270,10 @@ export function redisEvents(connection: Connection, tag: string, announce: () =>
   }
 }
 
-/** The six arguments of an attempt. `isAgain`: the event has another attempt to the endpoint. */
-export function attemptArgs(attempt: PlannedAttempt, isAgain = false): readonly (string | number)[] {
-  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
-  const planned = { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at }
-  const held = attempt.lease === undefined ? '' : `held ${leaseText(attempt.lease)}`
-  const marks = `${isAstray(attempt) ? 'astray ' : ''}${isSkewed(attempt) ? 'skewed ' : ''}${isAgain ? 'again ' : ''}${attempt.priority === 'low' ? 'low ' : ''}${held}`
-  return [id, endpoint_id, scheduled_at, created_at, JSON.stringify(planned), marks]
-}
-
 function argsOf(
   { workspaceId, revision, event, attempts, trace, token }: IngestEntry,
   encoder: TextEncoder,
+  parts: readonly string[] | null,
 ): (string | number)[] {
   const { id, event_type, data, ingested_at, unique_id, created_at, updated_at } = event
   const bytes = encoder.encode(data).byteLength
@@ -281,11 +299,10 @@ function argsOf(
     trace ?? '',
     token ?? '',
     isEventAstray(event) ? 'astray' : '',
-    attempts.length,
+    parts === null ? attempts.length : 0,
+    parts?.length ?? 0,
   ]
-  const endpoints = new Set<string>()
-  const isAgain = ({ endpoint_id }: PlannedAttempt) => endpoints.size === endpoints.add(endpoint_id).size
-  return [...head, ...attempts.flatMap((attempt) => attemptArgs(attempt, isAgain(attempt)))]
+  return [...head, ...(parts ?? attemptsArgs(attempts).flat())]
 }
 
 function answerOf([kind, row, data]: readonly string[]): IngestAnswer {
@@ -306,17 +323,17 @@ function someWait({ attempts }: IngestEntry, answer: IngestAnswer): boolean {
   return answer.kind === 'stored' && attempts.length > (answer.held?.length ?? 0)
 }
 
-/** Parts of a batch that fit one run each; an entry is never split. */
+/** Parts of a batch that fit one run each. An entry is never split, and a wide one is alone. */
 function batches(entries: readonly IngestEntry[]): readonly (readonly IngestEntry[])[] {
   const parts: IngestEntry[][] = []
   let rows = Infinity
   let text = Infinity
   for (const entry of entries) {
-    rows += 1 + entry.attempts.length
+    rows += isWide(entry) ? Infinity : 1 + entry.attempts.length
     text += entry.event.data.length
     if (rows > entriesPerScript || text > textPerScript) {
       parts.push([])
-      rows = 1 + entry.attempts.length
+      rows = isWide(entry) ? Infinity : 1 + entry.attempts.length
       text = entry.event.data.length
     }
     parts.at(-1)!.push(entry)

@@ -45,6 +45,8 @@ import { PosthornError } from '../../src/errors.ts'
  *     open                      zset      open attempts by due time: where lost jobs are found
  *     finished                  zset      finished attempts by created_at, for retention
  *     idle                      zset      names of events without open attempts by created_at, for retention
+ *     unwritten:<name>          list      texts of attempts of an event that are still to be written: see wide-events.ts
+ *     unfinished                zset      names of these events by created_at
  *     condemned                 zset      rooms of deleted workspaces in the order of deletion, until they are purged
  *     tallies, tally:<minute>   what the version before counted, for a week
  *     turns                     hash      name -> the period last taken
@@ -66,9 +68,8 @@ import { PosthornError } from '../../src/errors.ts'
  *
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *
- * A script is given at most 500 entries and walks at most 1,000 elements, with three exceptions, which must be one
- * step: a config sync and the deletion of a workspace (its configuration rows), and an event with more endpoints than
- * that. Lists are walked in several reads: a row written meanwhile may be in the page or not; no row is in it twice.
+ * A script is given at most 500 entries and walks at most 1,000 elements, with two exceptions, which must be one step: a
+ * config sync and the deletion of a workspace (its configuration rows). Lists are walked in several reads: a row written meanwhile may be in the page or not; no row is in it twice.
  * Times and further filters are asked of each row of the narrowest index, until the page is full; for a total, of all.
  *
  * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which

@@ -33,6 +33,7 @@ local function removeEvent(name)
   if gone == limit then return end
   gone = gone + 1
   redis.call('ZREM', tag .. ':idle', name)
+  dropUnwritten(name)
   local room, type, unique = unpack(redis.call('HMGET', key, 'room', 'type', 'unique_id'))
   if not room then return end
   redis.call('DEL', key)

@@ -3,7 +3,7 @@ import { noteText } from '../../src/core/notes.ts'
 import { aloneFunctions, refusal } from './entry-by-entry.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
-import { attemptArgs } from './events.ts'
+import { attemptArgs } from './attempt-args.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
 
 /** The part of an ended attempt that lists show. */
@@ -71,7 +71,7 @@ local function close(i)
     disabled = settled and ARGV[i + 10] == 'disable' and disabledBefore(room, endpoint, at)
   elseif settled then
     if ARGV[i + 12] == 'next' and redis.call('EXISTS', tag .. ':attempt:' .. ARGV[i + 13]) == 0 then
-      local next = attemptAt(i + 13)
+      local next = attemptAt(ARGV, i + 13)
       next.lists = status == 'FAILED' and 'retrying' or 'both'
       addAttempt(room, nameIn(event), next, enqueue and touched, workspace)
     end

@@ -96,6 +96,45 @@ export const eventCases: Contract<Storage> = [
     equal(await storage.events.erase('w', []), 0, 'none')
   }),
 
+  promise('an event for hundreds of endpoints is stored whole, settled, and erased', async (storage) => {
+    const revision = await made(storage, 'w')
+    const wide = Array.from({ length: 430 }, (_, n) => attempt(`t${n}`, 'e', { endpoint_id: `ep${n}` }))
+    const entries = [
+      entry('w', revision, event('d'), [attempt('d0', 'd')]),
+      entry('w', revision, event('e', { unique_id: 'u' }), wide),
+      entry('w', revision, event('f', { unique_id: 'u' }), [attempt('f0', 'f')]),
+    ]
+    equal(kinds(await storage.events.ingest(entries, { enqueue: true })), ['stored', 'stored', 'duplicate'], 'ingested')
+    const taken = [attempt('t7', 'g'), ...Array.from({ length: 300 }, (_, n) => attempt(`g${n}`, 'g'))]
+    const refused = await storage.events.ingest([entry('w', revision, event('g'), taken)], { enqueue: true })
+    equal(kinds(refused), ['rejected'], 'with the id of another attempt')
+    const again = await storage.events.ingest(entries.slice(1, 2), { enqueue: true })
+    equal(again, [{ kind: 'stored' }], 'the same call again')
+    equal(await storage.events.get('w', 'g'), null, 'of what was rejected, nothing')
+    const listed = async (event_id: string) =>
+      (await storage.attempts.list('w', { ...everything, event_id, limit: 1000 })).rows.map(({ id }) => id)
+    equal(await listed('e'), ids(wide).toSorted(), 'attempts')
+    if (storage.queue !== undefined) {
+      const claimed: string[] = []
+      for (let some = await claimAll(storage); some.length > 0; some = await claimAll(storage))
+        claimed.push(...ids(some))
+      equal(claimed.toSorted(), ['d0', ...ids(wide)].toSorted(), 'jobs')
+    }
+    const [first, ...others] = wide
+    await storage.attempts.settle([settlement('w', there(first, 'one'))], { enqueue: false })
+    equal(
+      await storage.purge({ eventsBefore: start + 1, attemptsBefore: null, limit: 1000 }),
+      0,
+      'not purged while open',
+    )
+    await storage.attempts.settle(
+      others.map((each) => settlement('w', each)),
+      { enqueue: false },
+    )
+    equal(await storage.events.erase('w', ['d', 'e', 'f']), 2, 'erased')
+    equal(await listed('e'), [], 'no attempts')
+  }),
+
   promise('every JSON value is kept as its text, null too', async (storage) => {
     const texts = ['null', '"text"', '0', '-1.50e+10', 'false', '[]', '{}', '[1, 2]', ' {"a" : 1} ']
     const events = texts.map((data, i) => event(`e${i}`, { data }))
