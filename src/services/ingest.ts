@@ -13,6 +13,7 @@ import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { MessageWriter } from './message-writer.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { OneByOne } from '../runtime/one-by-one.ts'
 import { taken } from './violation-error.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -54,15 +55,21 @@ export interface Ingest {
 /** How often an event is matched anew when writes of configuration overtake it. */
 const maxTries = 20
 
+/** Beyond so many endpoints it may take milliseconds to match an event, and to plan its attempts. */
+const maxAtOnce = 200
+
 /** How the attempts of an event are made, under a configuration. */
-type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => PlannedAttempt[]
+type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => Awaitable<PlannedAttempt[]>
 
 /** Makes events of what comes in: the only way into storage, whoever publishes. */
 export function ingestService(ctx: Context): Ingest {
   const entries = new EntryWriter(ctx)
   const messages = new MessageWriter(ctx)
-  const matched: AttemptsOf = (event, configuration) =>
-    fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
+  const plans = new OneByOne(ctx.clock)
+  const matched: AttemptsOf = (event, configuration) => {
+    const plan = () => fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
+    return configuration.endpoints.size > maxAtOnce ? plans.run(configuration.workspace.id, plan) : plan()
+  }
 
   async function withAttempts(workspaceId: string, incoming: Incoming, attemptsOf: AttemptsOf): Promise<Ingested> {
     let configuration = await ctx.configuration.get(workspaceId)
@@ -124,7 +131,8 @@ async function store(
     created_at: now,
     updated_at: now,
   }
-  const planned = attemptsOf(event, configuration)
+  const made = attemptsOf(event, configuration)
+  const planned = made instanceof Promise ? await made : made
   const handed = ctx.handOff.to?.take(configuration, planned)
   const attempts = handed?.attempts ?? planned
   const { workspace, revision } = configuration
