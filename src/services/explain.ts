@@ -9,6 +9,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import { listParameters, parameterProblems } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
 import type { Explanation } from '../surface/events.ts'
+import { pacer } from '../runtime/slices.ts'
 import { invalidParameters } from './listing.ts'
 import type { EventUseCases } from './use-cases.ts'
 
@@ -38,7 +39,10 @@ export function explainService(ctx: Context): Pick<EventUseCases, 'explain'> {
       const tries = await triesOf(ctx, workspaceId, id, new Set(asked.map((endpoint) => endpoint.id)))
       const now = ctx.clock.now()
       const answer: Explanation[] = []
+      const pace = pacer(ctx.clock) // a workspace may have thousands of endpoints
       for (const endpoint of asked) {
+        const turn = pace()
+        if (turn !== undefined) await turn
         answer.push(await explanation(endpoint, event.event_type, tries.get(endpoint.id), now))
       }
       return answer

@@ -125,11 +125,13 @@ export interface Undelivered {
 
 /** Attempts of an event are in the order of endpoint ids, and of ids where they have the same endpoint. */
 export interface OfEventsQuery {
+  /** Only attempts to this endpoint. */
   readonly endpointId?: string
   /** Only what lies beyond this place. For a single event. */
   readonly after?: readonly [endpointId: string, id: string] | null
   /** Endpoint ids and ids go downwards. */
   readonly descending?: boolean
+  /** The most attempts. */
   readonly limit: number
 }
 
