@@ -5,7 +5,7 @@ export type SliceClock = Pick<EngineClock, 'elapsed' | 'sleep' | 'afterTurn'>
 /**
  * The longest time that many small pieces of work hold the event loop: after that, others in the process get a turn.
  */
-const sliceMs = 2
+export const sliceMs = 2
 
 /** Answers what to await between pieces of work: a turn for others once two milliseconds have passed, else nothing. */
 export function pacer(clock: SliceClock): () => Promise<void> | undefined {
@@ -41,7 +41,7 @@ export async function paced<Result>(clock: SliceClock, work: Generator<undefined
 }
 
 /** Resolves when the event loop has handled what is ready now. */
-async function othersTurn(clock: SliceClock): Promise<void> {
+export async function othersTurn(clock: SliceClock): Promise<void> {
   if (clock.afterTurn === undefined) return await clock.sleep(0)
   await new Promise<void>((resolve) => clock.afterTurn!(resolve))
 }

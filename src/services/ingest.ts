@@ -103,6 +103,7 @@ export function ingestService(ctx: Context): Ingest {
     withAttempts,
     later: (message) => messages.put(message),
     async idle() {
+      await plans.idle()
       await Promise.all([entries.idle(), messages.idle()])
     },
     giveUp() {
