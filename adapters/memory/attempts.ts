@@ -10,6 +10,7 @@ import type {
   Undelivered,
 } from '../../src/contracts/storage/attempts.ts'
 import { endedAttempt, isFinal } from '../../src/core/attempt.ts'
+import { isBefore } from '../../src/core/delivery.ts'
 import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import { planFor } from '../../src/core/row-plan.ts'
 import { applyPlan } from './configuration.ts'
@@ -74,8 +75,9 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
     ofEvents: (workspaceId, eventIds, { endpointId, after = null, descending = false, limit }) =>
       access.read((state) => {
         const room = roomOf(state, workspaceId)
+        const bound = after && { endpoint_id: after[0], id: after[1] }
         const isBeyond = (attempt: StoredAttempt) =>
-          after === null || (descending ? isBefore(attempt, after) : isBehind(attempt, after))
+          bound === null || (descending ? isBefore(attempt, bound) : isBefore(bound, attempt))
         const found: StoredAttempt[] = []
         for (const eventId of eventIds) {
           if (found.length >= limit) break
@@ -85,7 +87,7 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
             const { attempt } = state.attempts.get(id)!
             return (endpointId === undefined || attempt.endpoint_id === endpointId) && isBeyond(attempt) ? attempt : []
           })
-          own.sort((a, b) => (isBefore(a, [b.endpoint_id, b.id]) === descending ? 1 : -1))
+          own.sort((a, b) => (isBefore(a, b) === descending ? 1 : -1))
           for (const attempt of own.slice(0, limit - found.length)) found.push(brief(attempt))
         }
         return found
@@ -144,15 +146,6 @@ export function memoryAttempts(access: Access, keep: number): Attempts {
 
     tallies: (since) => access.read((state) => tallied(state, since)),
   }
-}
-
-/** Whether an attempt stands before a place in the order of endpoint ids, then of ids. */
-function isBefore({ endpoint_id, id }: StoredAttempt, [endpoint, attempt]: readonly [string, string]): boolean {
-  return endpoint_id < endpoint || (endpoint_id === endpoint && id < attempt)
-}
-
-function isBehind({ endpoint_id, id }: StoredAttempt, [endpoint, attempt]: readonly [string, string]): boolean {
-  return endpoint_id > endpoint || (endpoint_id === endpoint && id > attempt)
 }
 
 /** An open attempt of a workspace that exists. */

@@ -1,4 +1,5 @@
 import type { OfEventsQuery, StoredAttempt } from '../../src/contracts/storage/attempts.ts'
+import { isBefore, type Place } from '../../src/core/delivery.ts'
 import { parseAttempt } from './attempt-lists.ts'
 import { attemptFunctions } from './attempt-script.ts'
 import type { Connection } from './client.ts'
@@ -68,10 +69,8 @@ return reply`,
 const placesPerScript = 1000
 const rowsPerScript = 100
 
-/** Where an attempt stands in the order of an event's, and its row if that was answered. */
-interface Place {
-  readonly endpoint_id: string
-  readonly id: string
+/** An attempt of an event, and its row if that was answered. */
+interface Found extends Place {
   readonly row: StoredAttempt | null
 }
 
@@ -86,10 +85,10 @@ export async function attemptsOfEvents(
   const bound = after && { endpoint_id: after[0], id: after[1] }
   const isAsked = (place: Place): boolean =>
     bound === null || (descending ? isBefore(place, bound) : isBefore(bound, place))
-  const inOrder = (own: readonly Place[]): readonly Place[] =>
+  const inOrder = (own: readonly Found[]): readonly Found[] =>
     own.filter(isAsked).toSorted((a, b) => (isBefore(a, b) === descending ? 1 : -1))
-  const found: Place[] = []
-  let own: Place[] = []
+  const found: Found[] = []
+  let own: Found[] = []
   let event = 0
   let walked = 0
   let from = '-'
@@ -118,9 +117,4 @@ export async function attemptsOfEvents(
     for (const [id, ...row] of rowsOf(reply, 5)) loaded.set(id!, parseAttempt(row))
   }
   return chosen.flatMap(({ id, row }) => row ?? loaded.get(id) ?? []) // what was removed meanwhile is left out
-}
-
-/** In the order of endpoints, then of ids. */
-function isBefore(a: Omit<Place, 'row'>, b: Omit<Place, 'row'>): boolean {
-  return a.endpoint_id < b.endpoint_id || (a.endpoint_id === b.endpoint_id && a.id < b.id)
 }

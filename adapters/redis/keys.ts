@@ -69,7 +69,8 @@ import { PosthornError } from '../../src/errors.ts'
  * Queue, inbox and limiter are described in queue-script.ts, inbox.ts and limiter.ts.
  *
  * A script is given at most 500 entries and walks at most 1,000 elements, with two exceptions, which must be one step: a
- * config sync and the deletion of a workspace (its configuration rows). Lists are walked in several reads: a row written meanwhile may be in the page or not; no row is in it twice.
+ * config sync and the deletion of a workspace (its configuration rows). Lists are walked in several reads: a row written
+ * meanwhile may be in the page or not; no row is in it twice.
  * Times and further filters are asked of each row of the narrowest index, until the page is full; for a total, of all.
  *
  * Durability is what the server's persistence is set to. Recommended: `appendonly yes`, `appendfsync always`, which

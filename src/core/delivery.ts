@@ -43,3 +43,11 @@ function lastOf(
     latency: response?.latency ?? null,
   }
 }
+
+/** What places an attempt among those of its event. */
+export type Place = Pick<StoredAttempt, 'endpoint_id' | 'id'>
+
+/** Whether an attempt stands before another of the same event: by endpoint id, then by id. See `Attempts.ofEvents`. */
+export function isBefore(a: Place, b: Place): boolean {
+  return a.endpoint_id < b.endpoint_id || (a.endpoint_id === b.endpoint_id && a.id < b.id)
+}

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { memory } from '../../adapters/memory/index.ts'
 import { createPosthorn } from '../../src/index.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
-import { OneByOne } from '../../src/runtime/one-by-one.ts'
+import { TenantSlices } from '../../src/runtime/tenant-slices.ts'
 import { onEveryEngine } from '../support/engines.ts'
 
 const silent = { debug() {}, info() {}, warn() {}, error() {} }
@@ -81,7 +81,7 @@ test('work of a tenant beyond two milliseconds of a turn waits for the next, in 
       go()
     })
   }
-  const work = new OneByOne({ elapsed: () => now, sleep: async () => {}, afterTurn })
+  const work = new TenantSlices({ elapsed: () => now, sleep: async () => {}, afterTurn })
   const done: string[] = []
   const piece = (name: string) => () => {
     now += 1.5 // milliseconds

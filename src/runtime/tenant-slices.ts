@@ -11,7 +11,7 @@ interface Tenant {
  * Pieces of work that may be long, those of a tenant in the order in which they came. A piece is done at once, unless those of the
  * tenant held the event loop for two milliseconds in this turn: then it waits for the next turn.
  */
-export class OneByOne {
+export class TenantSlices {
   readonly #clock: SliceClock
   readonly #tenants = new Map<string, Tenant>()
 
