@@ -57,6 +57,8 @@ export interface CompiledConfiguration {
   opened(endpoint: Endpoint): Awaitable<Endpoint>
   /** The earliest end of a signing secret, unix milliseconds; Infinity where none ends. */
   readonly nextExpiry: number
+  /** How long the JSON of all rows is, in bytes. */
+  readonly bytes: number
   /** Enabled plugins of an endpoint or a source, in the order they run. */
   pluginsOf(ownerId: string): readonly ReadyPlugin[]
 }
@@ -73,6 +75,17 @@ export interface ConfigurationCache {
   forget(change: Change): void
   /** All that are at hand. */
   all(): Iterable<CompiledConfiguration>
+}
+
+/** Bounds how long the configuration of a workspace may be, since each process keeps the whole of it in memory. */
+export interface ConfigurationRoom {
+  /**
+   * Makes a write by which the configuration grows by `more` bytes of JSON. What is beyond the bound already may stay and
+   * shrink. Storage does not count bytes, so the bound is not sharp: while several processes write, each may go beyond
+   * it by an eighth.
+   * @throws PosthornError `validation` where there is no room.
+   */
+  write<Answer>(workspaceId: string, more: number, write: () => Promise<Answer>): Promise<Answer>
 }
 
 /** Hands attempts that are about to be stored to the worker of this process. */
@@ -137,6 +150,8 @@ export interface Context {
   newId(): string
   /** The workspaces' configurations, compiled. */
   readonly configuration: ConfigurationCache
+  /** Bounds how long a configuration may be. */
+  readonly room: ConfigurationRoom
   /** Whether writes of different callers may share a batch. */
   readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */

@@ -139,7 +139,7 @@ export interface DeliverOptions {
   readonly disableAfterDays?: number
 }
 
-/** How many rows of a kind a workspace may have. */
+/** How many rows of a kind a workspace may have, and how long they may be together. */
 export interface LimitOptions {
   /** Default 10,000. */
   readonly endpoints?: number
@@ -147,6 +147,11 @@ export interface LimitOptions {
   readonly sources?: number
   /** Default 10,000. */
   readonly plugins?: number
+  /**
+   * Bytes of JSON of all endpoints, sources and plugins of a workspace: each process keeps them in memory. A write that
+   * makes them more is refused; while several processes write, each may go beyond by an eighth. Default 33,554,432 (32 MiB).
+   */
+  readonly bytes?: number
 }
 
 /** What is removed when it is old. */
@@ -213,7 +218,7 @@ export interface Options<
   readonly gateway?: GatewayOptions
   /** How deliveries are sent. */
   readonly deliver?: DeliverOptions
-  /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each. */
+  /** How many endpoints, sources and plugins a workspace may have. Default 10,000 each, of 32 MiB together. */
   readonly limits?: LimitOptions
   /** Default: events and attempts are never removed, statistics after 400 days. */
   readonly retention?: RetentionOptions

@@ -25,6 +25,7 @@ import { lazy } from './runtime/lazy.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
+import { configurationRoom } from './services/configuration-room.ts'
 import { engineOnDemand } from './services/engine-on-demand.ts'
 import { processMetrics } from './services/process-metrics.ts'
 import { repeating } from './services/repeating.ts'
@@ -104,6 +105,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
+    room: configurationRoom(configuration, settings.limits.bytes),
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
@@ -183,12 +185,14 @@ function bind(outer: Context, tx: unknown, handle: { wake?: boolean } | undefine
   const resumed: string[] = []
   const changes: Signals['change'][] = []
   const secrets = outer.secrets.over(storage)
+  const configuration = configurationReader({ ...outer, storage, secrets }, outer.configuration)
   const ctx: Context = {
     ...outer,
     storage,
     secrets,
     queue: outer.ownQueue && storage.queue !== undefined ? storage.queue : outer.queue,
-    configuration: configurationReader({ ...outer, storage, secrets }, outer.configuration),
+    configuration,
+    room: configurationRoom(configuration, outer.settings.limits.bytes),
     batches: false,
     resends: false,
     handOff: { to: null, messagesTo: null },

@@ -121,7 +121,15 @@ const settings = closedObject({
     }),
     {},
   ),
-  limits: withDefault(closedObject({ endpoints: count(10_000), sources: count(10_000), plugins: count(10_000) }), {}),
+  limits: withDefault(
+    closedObject({
+      endpoints: count(10_000),
+      sources: count(10_000),
+      plugins: count(10_000),
+      bytes: count(32 * 1024 * 1024),
+    }),
+    {},
+  ),
   retention: withDefault(
     closedObject({
       eventsDays: days,

@@ -1,5 +1,6 @@
 import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
+import { rowBytes } from '../../src/core/row-bytes.ts'
 import { applyPlan } from './configuration.ts'
 import { isListed, pageOf, shownPage } from './page.ts'
 import { copyOf } from './copy.ts'
@@ -34,10 +35,11 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
       shownPage(
         access.read((state) => {
           const room: Room | undefined = roomOf(state, workspaceId)
-          return pageOf(room?.[kind] ?? sorted(), query, (id) => {
+          const listed = (id: string) => {
             const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
             return isListed(row, query) && isOwnedAs(row, query) ? row : null
-          })
+          }
+          return pageOf(room?.[kind] ?? sorted(), query, listed, rowBytes)
         }),
         copyOf,
       ),

@@ -1,10 +1,10 @@
-import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
+import type { ListQuery, Page, SizedQuery } from '../../src/contracts/storage/list.ts'
 import { inRange } from '../../src/core/time-range.ts'
 import { systemClock } from '../../src/clock.ts'
 import { inSlices } from '../../src/runtime/slices.ts'
 import { ascending, descending, type Sorted } from './sorted.ts'
 
-type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'>
+type Window = Pick<SizedQuery, 'limit' | 'page' | 'after' | 'before' | 'descending' | 'maxBytes'>
 
 /**
  * A page of the rows whose ids are in `ids`, as they are stored: `shownPage` copies them. `find` answers the row, or null
@@ -12,7 +12,7 @@ type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descendin
  */
 export function pageOf<Row>(
   ids: Sorted,
-  query: Window & { readonly maxBytes?: number },
+  query: Window,
   find: (id: string) => Row | null,
   bytes?: (row: Row) => number,
 ): Page<Row> {
@@ -34,7 +34,7 @@ export function pageOf<Row>(
     const [id, row] = next.value
     firstId ??= id
     rows.push(row)
-    size += bytes?.(row) ?? 0
+    if (query.maxBytes !== undefined) size += bytes?.(row) ?? 0
   }
   const beyond = rows.length > 0 && !walk.next().done
   const behind = firstId !== undefined && !matches(firstId, upwards === turned).next().done

@@ -1,5 +1,6 @@
 import type { Violation, Workspaces } from '../../src/contracts/storage/configuration.ts'
 import type { Workspace } from '../../src/schema/workspace.ts'
+import { rowBytes } from '../../src/core/row-bytes.ts'
 import { forget } from './configuration.ts'
 import { isListed, pageOf, shownPage } from './page.ts'
 import { copyOf } from './copy.ts'
@@ -32,10 +33,15 @@ export function memoryWorkspaces(access: Access): Workspaces {
     list: (query) =>
       shownPage(
         access.read((state) =>
-          pageOf(state.roomIds, query, (id) => {
-            const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
-            return isListed(row, query) ? row : null
-          }),
+          pageOf(
+            state.roomIds,
+            query,
+            (id) => {
+              const { row } = state.rooms.get(id)! // the list of ids is that of the rooms
+              return isListed(row, query) ? row : null
+            },
+            rowBytes,
+          ),
         ),
         copyOf,
       ),

@@ -46,6 +46,7 @@ export function postgresCollection<K extends Kind>(
             ...(kind === 'plugins' ? equals(raw('source_id'), query.source_id) : []),
           ]),
           id: raw('id'),
+          size: raw('octet_length(document)'),
         },
         query,
         (row) => rowOf(kind, row),

@@ -63,7 +63,13 @@ export function postgresWorkspaces(db: Database, notify: Notify): Workspaces {
     list: (query) =>
       pageOf(
         db,
-        { columns: raw('id, document'), from: t.workspaces, where: all(named(query)), id: raw('id') },
+        {
+          columns: raw('id, document'),
+          from: t.workspaces,
+          where: all(named(query)),
+          id: raw('id'),
+          size: raw('octet_length(document)'),
+        },
         query,
         workspaceOf,
       ),

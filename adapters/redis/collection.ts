@@ -5,7 +5,7 @@ import { goneEndpoint } from '../../src/core/gone-endpoint.ts'
 import type { Endpoint } from '../../src/schema/endpoint.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
-import { type Listing, listing, pageOf } from './page.ts'
+import { type Listing, listing, type Sized, sized, sizedPage } from './page.ts'
 import { writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
@@ -55,8 +55,8 @@ export function redisCollection<K extends Kind>(
 
     async list(workspaceId, query) {
       const room = await workspaceNumber(connection, tag, workspaceId)
-      const { limit: _l, page: _p, after: _a, before: _b, descending: _d, ...filters } = query
-      const rows: Listing<Rows[K]> = listing(connection, tag, {
+      const { limit: _l, page: _p, after: _a, before: _b, descending: _d, maxBytes: _m, ...filters } = query
+      const rows: Listing<Sized<Rows[K]>> = listing(connection, tag, {
         index: `room:${room}:${kind}`,
         exact: Object.values(filters).every((filter) => filter === undefined),
         kind,
@@ -64,10 +64,10 @@ export function redisCollection<K extends Kind>(
         parse(_id, fields) {
           if (fields[1] === '') return null
           const { row } = rowOf(kind, fields)
-          return isRowListed(row, query) ? row : null
+          return isRowListed(row, query) ? sized(row, fields[1]!) : null
         },
       })
-      return pageOf(rows, query)
+      return sizedPage(rows, query)
     },
 
     update(workspaceId, row, revision, bounds) {

@@ -10,10 +10,13 @@ import { holderKey, writePlan } from './plan.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { chunks, entriesPerScript, rowsOf, run, script } from './scripts.ts'
 
+/** A longer row counts as several. */
+const bytesOfOne = 2048
+
 /**
  * ARGV: workspace, the last position read (collection and id, or both ''), how many, a revision. Answers the workspace's row and
- * revision, then collection, id, revision, row and disabled_at of each row, '' for the last two where the row was not written
- * after the revision; nothing when the workspace does not exist.
+ * revision, "more" where rows are left, then collection, id, revision, row and disabled_at of each row, '' for the last two where
+ * the row was not written after the revision; nothing when the workspace does not exist. Long rows count as several.
  */
 const rows = script(
   `${workspaceFunctions}
@@ -23,6 +26,7 @@ local kind, after, left, known = ARGV[2], ARGV[3], tonumber(ARGV[4]), tonumber(A
 local reply = {
   redis.call('HGET', tag .. ':workspaces:' .. ARGV[1], 'row'),
   redis.call('HGET', tag .. ':room:' .. room, 'revision'),
+  '',
 }
 for _, each in ipairs({ 'endpoints', 'sources', 'plugins' }) do
   if kind == '' or kind == each then
@@ -34,11 +38,13 @@ for _, each in ipairs({ 'endpoints', 'sources', 'plugins' }) do
         local revision = redis.call('HGET', key, 'revision')
         if tonumber(revision) > known then row = redis.call('HMGET', key, 'row', 'disabled_at') end
         for _, value in ipairs({ each, id, revision, row[1] or '', row[2] or '' }) do reply[#reply + 1] = value end
-        left = left - 1
+        left = left - 1 - math.floor(#(row[1] or '') / ${bytesOfOne})
+        if left <= 0 then break end
       end
     end
   end
 end
+if left <= 0 then reply[3] = 'more' end
 return reply`,
   { again: true },
 )
@@ -74,13 +80,13 @@ export function redisConfiguration(
         if (reply.length === 0) return null
         if (head !== null && head[1] !== reply[1]) return restart
         head = reply.slice(0, 2)
-        const page = rowsOf(reply.slice(2), 5)
+        const page = rowsOf(reply.slice(3), 5)
         for (const [name, id, ...fields] of page) {
           const kind = name as Kind // as the script names it
           ids[kind].push(id!)
           if (fields[1] !== '') found[kind].push(rowOf(kind, fields) as never) // the row is of the kind
         }
-        if (page.length < entriesPerScript) break
+        if (reply[2] !== 'more') break
         position = page.at(-1)!.slice(0, 2)
       }
       const workspace = workspaceRow(JSON.parse(head[0]!) as Workspace) // written by workspaces

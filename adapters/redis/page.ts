@@ -1,10 +1,14 @@
-import type { ListQuery, Page } from '../../src/contracts/storage/list.ts'
+import type { Page, SizedQuery } from '../../src/contracts/storage/list.ts'
+import { bytesOf } from '../../src/core/encoding.ts'
 import type { Connection } from './client.ts'
 import { eventFunctions } from './event-script.ts'
 import type { IdBounds } from '../../src/core/id-bounds.ts'
 import type { Condition } from './filters.ts'
 import { rowFunctions } from './row-script.ts'
 import { entriesPerScript, rowsOf, run, script } from './scripts.ts'
+
+/** So many bytes of a row count as one more element that a script comes upon. */
+const charge = 1024
 
 /**
  * ARGV: zset of ids, "up" or "down", first and last bound, how many rows, how many ids to skip, the most elements to come
@@ -40,7 +44,10 @@ repeat
       found = found + 1
       if #fields > 0 then
         reply[#reply + 1] = id
-        for _, value in ipairs(fieldsOf(key, fields)) do reply[#reply + 1] = value or '' end
+        for _, value in ipairs(fieldsOf(key, fields)) do
+          reply[#reply + 1] = value or ''
+          looked = looked + math.floor(#reply[#reply] / ${charge})
+        end
       end
     end
     if found == count or looked >= most then
@@ -147,10 +154,12 @@ export function listOf<Row extends { readonly id: string }>(row: Row | null): Li
   }
 }
 
+type Window = Pick<SizedQuery, 'limit' | 'page' | 'after' | 'before' | 'descending' | 'maxBytes'>
+
 /** A page of a listing. It ends early once `bytes` of its rows reach `maxBytes`. */
 export async function pageOf<Row extends { readonly id: string }>(
   listed: Listing<Row>,
-  query: Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'> & { readonly maxBytes?: number },
+  query: Window,
   bytes: (row: Row) => number = () => 0,
 ): Promise<Page<Row>> {
   const { limit, page } = query
@@ -191,6 +200,23 @@ export async function pageOf<Row extends { readonly id: string }>(
     preceded: turned ? beyond : behind,
     followed: turned ? behind : beyond,
   }
+}
+
+/** A row with the bytes of its JSON as it is stored. */
+export interface Sized<Row> {
+  readonly id: string
+  readonly row: Row
+  readonly bytes: number
+}
+
+export function sized<Row extends { readonly id: string }>(row: Row, json: string): Sized<Row> {
+  return { id: row.id, row, bytes: bytesOf(json).length }
+}
+
+/** The same of rows that may be long. */
+export async function sizedPage<Row>(listed: Listing<Sized<Row>>, query: Window): Promise<Page<Row>> {
+  const page = await pageOf(listed, query, ({ bytes }) => bytes)
+  return { ...page, rows: page.rows.map(({ row }) => row) }
 }
 
 async function isAny(walk: AsyncGenerator<readonly unknown[], void>): Promise<boolean> {

@@ -3,7 +3,7 @@ import type { Workspace } from '../../src/schema/workspace.ts'
 import { workspaceRow } from '../../src/core/workspace-row.ts'
 import type { Connection } from './client.ts'
 import { isRowListed } from './filters.ts'
-import { listing, pageOf } from './page.ts'
+import { listing, type Sized, sized, sizedPage } from './page.ts'
 import { workspaceFunctions } from './workspace-script.ts'
 import { run, script } from './scripts.ts'
 
@@ -113,7 +113,7 @@ export function redisWorkspaces(connection: Connection, tag: string): Workspaces
       return answer === 'written'
     },
     list(query) {
-      const rows = listing<Workspace>(connection, tag, {
+      const rows = listing<Sized<Workspace>>(connection, tag, {
         index: 'workspaces',
         exact: query.name === undefined && query.created_at === undefined && query.metadata === undefined,
         kind: 'workspaces',
@@ -121,10 +121,10 @@ export function redisWorkspaces(connection: Connection, tag: string): Workspaces
         parse(_id, fields) {
           if (fields[1] === '') return null
           const row = workspaceOf(fields)
-          return isRowListed(row, query) ? row : null
+          return isRowListed(row, query) ? sized(row, fields[1]!) : null
         },
       })
-      return pageOf(rows, query)
+      return sizedPage(rows, query)
     },
   }
 }

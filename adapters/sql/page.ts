@@ -1,4 +1,4 @@
-import type { ListQuery, Page, TimeRange } from '../../src/contracts/storage/list.ts'
+import type { ListQuery, Page, SizedQuery, TimeRange } from '../../src/contracts/storage/list.ts'
 import { json, numberOrNull, type Row } from './values.ts'
 import { all, nothing, raw, type Sql, sql } from './sql.ts'
 
@@ -22,7 +22,7 @@ export interface Listing {
   /** What a row counts towards `maxBytes`. */
   readonly size?: Sql
 }
-type Window = Pick<ListQuery, 'limit' | 'page' | 'after' | 'before' | 'descending'> & { readonly maxBytes?: number }
+type Window = Pick<SizedQuery, 'limit' | 'page' | 'after' | 'before' | 'descending' | 'maxBytes'>
 
 /**
  * One page of a listing, and whether rows come before and after it, in one statement. Offset pages cost a count of all

@@ -2,7 +2,7 @@ import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 
 /** The bytes of a request's body. Reading stops at the first byte beyond `maxBytes`. */
-async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | 'too large'> {
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | 'too large'> {
   if (Number(request.headers.get('content-length')) > maxBytes) return 'too large'
   if (request.body === null) return new Uint8Array()
   const reader: ReadableStreamDefaultReader<Uint8Array> = request.body.getReader()

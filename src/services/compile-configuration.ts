@@ -5,6 +5,7 @@ import type { PluginRegistry } from '../contracts/plugin.ts'
 import type { RowSecrets } from '../contracts/row-secrets.ts'
 import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
 import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
+import { rowBytes } from '../core/row-bytes.ts'
 import { type Interests, interestsOf, matcher } from '../core/match.ts'
 import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
 import { inSlices, type SliceClock } from '../runtime/slices.ts'
@@ -27,8 +28,13 @@ export interface ReadyRows {
   readonly configuration: Configuration
   readonly plugins: ReadonlyMap<string, ReadyRow>
   readonly endpoints: ReadonlyMap<string, ReadyEndpoint>
-  /** How many rows and event patterns there are. */
-  readonly size: number
+  readonly lengths: Lengths
+}
+
+/** How long the JSON of rows is, in bytes: of each, and of all. */
+export interface Lengths {
+  readonly of: ReadonlyMap<object, number>
+  readonly sum: number
 }
 
 interface ReadyRow extends ReadyPlugin {
@@ -48,8 +54,7 @@ interface ReadyEndpoints {
   readonly rows: ReadonlyMap<string, Endpoint>
   readonly ready: ReadonlyMap<string, ReadyEndpoint>
   readonly match: CompiledConfiguration['match']
-  /** The event patterns of all. */
-  readonly patterns: number
+  readonly lengths: Lengths
 }
 
 /**
@@ -58,23 +63,38 @@ interface ReadyEndpoints {
  */
 export async function readyEndpoints(
   ctx: Compiler,
-  { workspace, endpoints }: Configuration,
+  configuration: Configuration,
   known: ReadyRows | undefined,
 ): Promise<ReadyEndpoints> {
+  const { workspace, endpoints } = configuration
   const rows = new Map<string, Endpoint>()
   const ready = new Map<string, ReadyEndpoint>()
   const { add, match } = matcher<Endpoint>()
-  let patterns = 0
   await inSlices(ctx.clock, endpoints, (stored) => {
     const { row } = stored
     const before = known?.endpoints.get(row.id)
     const own = before?.revision === stored.revision ? before : readyEndpoint(ctx, workspace.id, stored)
     rows.set(row.id, row)
     ready.set(row.id, own)
-    patterns += row.events.length
     if (row.enabled) add(row, own.interests)
   })
-  return { rows, ready, match, patterns }
+  return { rows, ready, match, lengths: await lengthsOf(ctx.clock, configuration, known?.lengths) }
+}
+
+/** Rows that were read before, and did not change since, are not measured again. */
+async function lengthsOf(
+  clock: SliceClock,
+  { endpoints, sources, plugins }: Configuration,
+  known: Lengths | undefined,
+): Promise<Lengths> {
+  const of = new Map<object, number>()
+  let sum = 0
+  await inSlices<Stored<object>>(clock, [...endpoints, ...sources, ...plugins], (stored) => {
+    const length = known?.of.get(stored) ?? rowBytes(stored.row)
+    of.set(stored, length)
+    sum += length
+  })
+  return { of, sum }
 }
 
 /**
@@ -106,9 +126,8 @@ export function compileConfiguration(
   }
   for (const list of owned.values()) list.sort((a, b) => ctx.plugins.rank(a.row.name) - ctx.plugins.rank(b.row.name))
 
-  const size = endpoints.rows.size + configuration.sources.length + configuration.plugins.length + endpoints.patterns
   return {
-    rows: { configuration, plugins, endpoints: endpoints.ready, size },
+    rows: { configuration, plugins, endpoints: endpoints.ready, lengths: endpoints.lengths },
     compiled: {
       workspace,
       revision,
@@ -120,6 +139,7 @@ export function compileConfiguration(
         return sealed === null ? endpoint : (sealed.current() ?? sealed.value())
       },
       nextExpiry,
+      bytes: endpoints.lengths.sum,
       pluginsOf: (ownerId) => owned.get(ownerId) ?? [],
     },
   }

@@ -7,10 +7,12 @@ import { mergedConfiguration } from '../core/merged-configuration.ts'
 import { type Flight, singleFlight } from '../runtime/single-flight.ts'
 import { compileConfiguration, type Compiler, readyEndpoints, type ReadyRows } from './compile-configuration.ts'
 
-/** The most rows and event patterns of all configurations that are kept. Without a `max` a cache takes memory as it is filled. */
-const maxSize = 2_000_000
-/** What a configuration takes beside its rows: so 10,000 are kept at most. */
-const ownSize = 200
+/** The most bytes of JSON of all configurations that are kept. Without a `max` a cache takes memory as it is filled. */
+const maxSize = 256 * 1024 * 1024
+/** The same of what was read of forgotten configurations. */
+const maxFormerSize = maxSize / 4
+/** What a configuration takes beside its rows: so some 13,000 are kept at most. */
+const ownSize = 20_000
 
 interface Needs extends Compiler {
   readonly storage: Storage
@@ -20,14 +22,17 @@ interface Needs extends Compiler {
 export function configurationCache(ctx: Needs): ConfigurationCache {
   const held = new LRUCache<string, CompiledConfiguration>({
     maxSize,
-    sizeCalculation: (compiled) => sizeOf(ready.get(compiled)),
+    sizeCalculation: ({ bytes }) => sizeOf(bytes, maxSize),
     // Plugins that the next revision took over stay open.
     disposeAfter: (old, workspaceId) => closePlugins(old, held.peek(workspaceId)),
   })
   const loads = singleFlight(load)
   const ready = new WeakMap<CompiledConfiguration, ReadyRows>()
   /** What was read of forgotten configurations: a write changes few of a workspace's thousands of rows. */
-  const former = new LRUCache<string, ReadyRows>({ maxSize, sizeCalculation: sizeOf })
+  const former = new LRUCache<string, ReadyRows>({
+    maxSize: maxFormerSize,
+    sizeCalculation: ({ lengths }) => sizeOf(lengths.sum, maxFormerSize),
+  })
 
   /** The rows that were read last. */
   function known(workspaceId: string): ReadyRows | undefined {
@@ -128,6 +133,6 @@ async function configurationIn(
 }
 
 /** A cache takes what fits into it; the configuration of a single workspace always does. */
-function sizeOf(rows: ReadyRows | undefined): number {
-  return Math.min(maxSize, ownSize + (rows?.size ?? 0))
+function sizeOf(bytes: number, max: number): number {
+  return Math.min(max, ownSize + bytes)
 }

@@ -1,11 +1,13 @@
 import type { Context } from '../context.ts'
-import type { Bounds, ConfigPlan, Configuration } from '../contracts/storage/configuration.ts'
+import type { Bounds, ConfigPlan, Configuration, Stored } from '../contracts/storage/configuration.ts'
 import { countsAfter, fullViolation } from '../core/capacity.ts'
 import { recordText } from '../core/capture.ts'
 import { planConfig } from '../core/config-plan.ts'
 import { type EndpointDefaults, withEndpointDefaults } from '../core/endpoint-defaults.ts'
 import { isHeld } from '../core/endpoint-row.ts'
 import { oneLine } from '../core/one-line.ts'
+import { rowBytes } from '../core/row-bytes.ts'
+import { kinds } from '../core/row-plan.ts'
 import { routesOf } from '../core/unique-keys.ts'
 import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
@@ -18,7 +20,7 @@ import { givenDocument } from './secrets/given-document.ts'
 import { sealedRowsOf } from './secrets/row-secrets.ts'
 import { shownConfiguration } from './secrets/shown-configuration.ts'
 import { refusalOf, taken } from './violation-error.ts'
-import { paced } from '../runtime/slices.ts'
+import { inSlices, paced, type SliceClock } from '../runtime/slices.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { parsedInParts } from './parse-document.ts'
 import { pluginsByOwner, desiredConfiguration } from './desired-configuration.ts'
@@ -59,12 +61,15 @@ export function configurationSync(ctx: Context): ConfigService {
         if ('violation' in planned) throw violationError(planned.violation)
         const { report } = planned
         const plan = dryRun || secrets === null ? planned.plan : await secrets.sealedPlan(planned.plan, stored, current)
+        const growth = await growthOf(ctx.clock, plan, stored)
         if (dryRun) {
           refuseBeyond(bounds, current, plan)
-          await refuseTakenRoutes(ctx, id, plan.sources.put)
+          await ctx.room.write(id, growth, () => refuseTakenRoutes(ctx, id, plan.sources.put))
           return withWarnings(report, desired.warnings)
         }
-        const outcome = await ctx.storage.applyConfig({ ...plan, bounds }, current.revision)
+        const outcome = await ctx.room.write(id, growth, () =>
+          ctx.storage.applyConfig({ ...plan, bounds }, current.revision),
+        )
         if (outcome === 'conflict') return outcome
         if (outcome !== 'applied') throw await refusalOf(ctx, id, outcome)
         const released = releasedBy(planned.plan, current)
@@ -122,6 +127,20 @@ function refuseTooMany(document: unknown, bounds: Bounds): void {
       throw invalid({ [kind]: [...Array<null>(i).fill(null), { plugins: rule(bounds.plugins) }] })
     }
   }
+}
+
+/** By how many bytes of JSON a configuration grows by a plan. */
+async function growthOf(clock: SliceClock, plan: ConfigPlan, before: Configuration): Promise<number> {
+  let growth = 0
+  for (const kind of kinds) {
+    const { put, remove } = plan[kind]
+    const gone = new Set([...remove, ...put.map(({ id }) => id)])
+    await inSlices<Stored<object & { readonly id: string }>>(clock, before[kind], ({ row }) => {
+      if (gone.has(row.id)) growth -= rowBytes(row)
+    })
+    await inSlices<object>(clock, put, (row) => (growth += rowBytes(row)))
+  }
+  return growth
 }
 
 /** For a dry run: what storage would judge at the write. */

@@ -2,6 +2,7 @@ import type { AttemptQuery } from '../contracts/storage/attempts.ts'
 import type { EventQuery } from '../contracts/storage/events.ts'
 import type { ListQuery, Page, TimeRange } from '../contracts/storage/list.ts'
 import type { PluginQuery } from '../contracts/storage/configuration.ts'
+import { rowBytes } from '../core/row-bytes.ts'
 import { invalid, PosthornError } from '../errors.ts'
 import type { AttemptStatus } from '../schema/attempt.ts'
 import {
@@ -14,6 +15,8 @@ import {
 import type { PageOf } from '../surface/lists.ts'
 
 const defaultLimit = 20
+/** A page of configuration rows or workspaces ends early when their JSON reaches this many bytes: reading it holds the event loop. */
+const maxRowBytes = 4 * 1024 * 1024
 const paging = new Set(['page_no', 'page_size', 'limit', 'sort', 'after', 'before'])
 
 /** A list as storage is asked for it, with those filters that the parameters of the noun name. */
@@ -52,6 +55,29 @@ export async function listPage<Row extends { readonly id: string }>(
     next: page.followed ? (page.rows.at(-1)?.id ?? null) : null,
     prev: page.preceded ? (page.rows[0]?.id ?? null) : null,
   }
+}
+
+/** A page of rows that may be long. @throws PosthornError `validation` for a numbered page that ends early */
+export async function sizedPage<Row extends object>(
+  asked: Asked,
+  read: (query: Asked & { readonly maxBytes: number }) => Promise<Page<Row>>,
+): Promise<Page<Row>> {
+  const page = await read({ ...asked, maxBytes: maxRowBytes })
+  refuseCut(page, asked, { max: maxRowBytes, bytes: (rows) => rows.reduce((sum, row) => sum + rowBytes(row), 0) })
+  return page
+}
+
+/** Refuses a numbered page that ended early: the next page begins where this page would have ended with `limit` rows. */
+export function refuseCut<Row>(
+  { rows, total }: Page<Row>,
+  { page, limit }: Asked,
+  { max, bytes }: { readonly max: number; readonly bytes: (rows: readonly Row[]) => number },
+): void {
+  if (page === null || rows.length >= Math.min(limit, (total ?? 0) - (page - 1) * limit)) return
+  if (bytes(rows) < max) return // some were removed while the page was read
+  throw invalidParameters([
+    `page_size: the page is larger than ${max / 1024 / 1024} MiB, ask for fewer rows or use limit`,
+  ])
 }
 
 function isInCursorMode(asked: ListInput): boolean {

@@ -15,8 +15,13 @@ export function unknownWorkspace(idOrName: string): PosthornError {
 
 /** How much a workspace may have: the lower of the limits of the workspace, where given, and those of the instance. */
 export function boundsOf({ settings }: Context, workspace?: Workspace): Bounds {
-  const endpoints = Math.min(workspace?.limits.endpoints ?? Infinity, settings.limits.endpoints)
-  return { ...settings.limits, endpoints, patterns: maxPatterns }
+  const { endpoints, sources, plugins } = settings.limits
+  return {
+    endpoints: Math.min(workspace?.limits.endpoints ?? Infinity, endpoints),
+    sources,
+    plugins,
+    patterns: maxPatterns,
+  }
 }
 
 /** The error that tells of a row that cannot stand. */

@@ -3,10 +3,11 @@ import type { Awaitable } from '../contracts/awaitable.ts'
 import type { Bounds, Collection, Inserted, PluginQuery } from '../contracts/storage/configuration.ts'
 import type { Disabling } from '../core/endpoint-row.ts'
 import { merge, mergePatch } from '../core/merge.ts'
+import { rowBytes } from '../core/row-bytes.ts'
 import { notFound } from '../errors.ts'
 import type { ListInput, Parameters } from '../schema/page.ts'
 import { idPattern } from '../schema/shared.ts'
-import { listPage } from './listing.ts'
+import { listPage, sizedPage } from './listing.ts'
 import type { ResourceUseCases } from './use-cases.ts'
 import { refusalOf } from './violation-error.ts'
 import { singleFlight } from '../runtime/single-flight.ts'
@@ -56,7 +57,7 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
   return {
     async list(workspaceId, query) {
       return await listPage<Row>(parameters, query ?? {}, async (asked) =>
-        secrets.maskedPage(workspaceId, noun, await collection.list(workspaceId, asked)),
+        secrets.maskedPage(workspaceId, noun, await sizedPage(asked, (sized) => collection.list(workspaceId, sized))),
       )
     },
 
@@ -68,8 +69,8 @@ export function resourceService<Row extends Resource, Input, Query extends ListI
       // Among the limits of a workspace only the limit on endpoints is about rows.
       const around = noun === 'endpoints' ? await workspaces.ask(workspaceId) : null
       const bounds = boundsOf(ctx, around?.row)
-      const outcome = await writeInto<Inserted>(ctx, workspaceId, () =>
-        (insert ?? collection.insert)(workspaceId, sealed, bounds),
+      const outcome = await ctx.room.write(workspaceId, rowBytes(sealed), () =>
+        writeInto<Inserted>(ctx, workspaceId, () => (insert ?? collection.insert)(workspaceId, sealed, bounds)),
       )
       if (outcome === 'written') return row
       throw outcome === 'missing' ? unknownWorkspace(workspaceId) : await refusalOf(ctx, workspaceId, outcome)
@@ -113,7 +114,11 @@ async function change<Row extends Resource>(
     const given = await secrets.given(workspaceId, noun, input, known)
     const { fields } = await describe(changed(readable, given), readable, workspaceId)
     const row = await secrets.sealed(workspaceId, noun, assemble(ctx, kind, id, fields, found.row), known)
-    const outcome = await collection.update(workspaceId, row, found.revision, boundsOf(ctx)) // the number of rows stays
+    const outcome = await ctx.room.write(
+      workspaceId,
+      rowBytes(row) - rowBytes(found.row),
+      () => collection.update(workspaceId, row, found.revision, boundsOf(ctx)), // the number of rows stays
+    )
     if (outcome === 'conflict') return outcome
     if (outcome !== 'written') throw outcome === 'missing' ? notFound() : await refusalOf(ctx, workspaceId, outcome)
     await replaced?.(found.row, row)

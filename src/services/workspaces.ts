@@ -11,7 +11,7 @@ import { idPattern } from '../schema/shared.ts'
 import { type Workspace, workspaceInput } from '../schema/workspace.ts'
 import { createWorkspace } from './create-workspace.ts'
 import { ensureWorkspace } from './ensure-workspace.ts'
-import { type Asked, listPage } from './listing.ts'
+import { type Asked, listPage, sizedPage } from './listing.ts'
 import type { WorkspaceUseCases } from './use-cases.ts'
 import { withWriteLock } from '../runtime/write-lock.ts'
 import { defaultWorkspace, unwrittenDefault, violationError, writableWorkspace } from './resolve-workspace.ts'
@@ -27,7 +27,7 @@ export function workspaceService(ctx: Context): WorkspaceUseCases {
 
   /** A page of the list. Until the default workspace is written, no other exists. */
   async function pageOf(asked: Asked): Promise<Page<Workspace>> {
-    const page = await workspaces.list(asked)
+    const page = await sizedPage(asked, workspaces.list)
     if (page.rows.length > 0 || (await workspaces.get(defaultWorkspace)) !== null) return page
     const rows = [unwrittenDefault(ctx)].filter((row) => isListed(row, asked))
     return { ...page, rows: rows.slice(0, asked.limit), total: asked.page === null ? null : rows.length }

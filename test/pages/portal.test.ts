@@ -276,6 +276,18 @@ describe('the token opens nothing else', () => {
     expect((await call(token, 'GET', '/session')).status).toBe(200)
   })
 
+  test('a body counts by its length, and one that no endpoint needs is refused', async () => {
+    const { posthorn, call, token } = await made()
+    const write = async (bytes: number) => {
+      const more = Object.fromEntries(Array.from({ length: bytes / 11 }, (_, i) => [`x${i + 10_000}`, 1]))
+      return (await call(token, 'POST', '/endpoints', { url: hook, ...more })).status
+    }
+    expect([await write(150_000), await write(150_000), await write(150_000)]).toEqual([201, 201, 429])
+    expect(await write(300_000)).toBe(413)
+    await posthorn.advance(1000)
+    expect([await write(100), await write(100)]).toEqual([201, 201])
+  })
+
   test('changes are told with who made them', async () => {
     const { posthorn, call, token } = await made()
     const told: unknown[] = []

@@ -2,7 +2,7 @@ import type { Endpoint } from '../../schema/endpoint.ts'
 import type { Plugin } from '../../schema/plugin.ts'
 import type { Source } from '../../schema/source.ts'
 import type { Workspace } from '../../schema/workspace.ts'
-import type { ListQuery, Page } from './list.ts'
+import type { ListQuery, Page, SizedQuery } from './list.ts'
 
 export type Change = { readonly workspaceId: string } | 'routes' | 'everything'
 
@@ -42,7 +42,7 @@ export interface Workspaces {
   get(id: string): Promise<Stored<Workspace> | null>
   /** The workspace with that id, else the workspace with that name. */
   find(idOrName: string): Promise<Stored<Workspace> | null>
-  list(query: ListQuery): Promise<Page<Workspace>>
+  list(query: SizedQuery): Promise<Page<Workspace>>
   update(row: Workspace, from: number): Promise<Updated>
   /**
    * Afterwards the workspace and its configuration are gone, its events and attempts are unreadable, and its open
@@ -66,7 +66,7 @@ export interface Collection<Row, Query extends ListQuery> {
   delete(workspaceId: string, id: string): Promise<boolean>
 }
 
-export interface OwnedQuery extends ListQuery {
+export interface OwnedQuery extends SizedQuery {
   readonly enabled?: boolean
 }
 

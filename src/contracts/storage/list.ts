@@ -23,6 +23,12 @@ export interface ListQuery {
   readonly metadata?: Readonly<Record<string, string>>
 }
 
+/** A list of rows that may be long. */
+export interface SizedQuery extends ListQuery {
+  /** The page ends after the row with which the JSON of its rows reaches about so many bytes. It has at least one row. Default: none. */
+  readonly maxBytes?: number
+}
+
 /** `preceded` and `followed` tell exactly whether rows of the same filters stand before and after these. `total` is null in cursor mode. */
 export interface Page<Row> {
   readonly rows: readonly Row[]

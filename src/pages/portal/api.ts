@@ -1,6 +1,7 @@
 import type { Context } from '../../context.ts'
 import { portalRevision } from '../../core/kept-metadata.ts'
 import { PosthornError } from '../../errors.ts'
+import { readBody } from '../../http/read.ts'
 import { json, secondsOf } from '../../http/respond.ts'
 import { lazy } from '../../runtime/lazy.ts'
 import type { Services } from '../../services/use-cases.ts'
@@ -14,7 +15,10 @@ import type { Session, Tokens } from './token.ts'
 
 /** Requests that a token may make: a burst of 20, then 20 a second. */
 const rate = { quota: 20, period: 1 }
-const maxBodyBytes = 1024 * 1024
+/** An endpoint with all that a customer may write takes about half. */
+const maxBodyBytes = 256 * 1024
+/** A body counts as one request more for each of these: to parse it holds the event loop, which all tenants share. */
+const bytesOfRequest = 16 * 1024
 
 const portalDocument = lazy(() => import('./document.ts'))
 
@@ -24,7 +28,7 @@ export type PortalApi = (request: Request, path: string) => Promise<Response>
 export function portalApi(ctx: Context, given: Services, settings: PortalSettings, tokens: Tokens): PortalApi {
   const services = offeredServices(ctx, given, settings)
 
-  /** The session of a request, or the refusal of the request. */
+  /** The session of a request and its body, or the refusal of the request. */
   async function admitted(request: Request): Promise<Response | Entered> {
     const token = /^Bearer (\S+)$/i.exec(request.headers.get('authorization') ?? '')?.[1]
     const session = token === undefined ? null : await tokens.read(token)
@@ -32,17 +36,20 @@ export function portalApi(ctx: Context, given: Services, settings: PortalSetting
     await ctx.clock.ready()
     const now = ctx.clock.now()
     if (session.expiresAt * 1000 <= now) return unauthorized('the session has ended')
+    const body = await readBody(request, maxBodyBytes)
+    if (body === 'too large') return json(413, { message: 'request entity too large' })
+    const want = 1 + Math.floor(body.length / bytesOfRequest)
     // The signature names the token, and is nothing that could open a session.
     const key = `portal:${token.slice(token.lastIndexOf('.') + 1)}`
-    const [grant] = await ctx.limiter.take([{ key, limit: rate, want: 1 }], now)
-    if (grant?.granted === 0) {
+    const [grant] = await ctx.limiter.take([{ key, limit: rate, want }], now)
+    if (grant !== undefined && grant.granted < want) {
       return json(429, { message: 'too many requests' }, { 'retry-after': secondsOf(grant.retryAfterMs) })
     }
     const workspace = await workspaceOf(ctx, session)
     if (workspace === null || portalRevision(workspace.metadata) !== session.revision) {
       return unauthorized('the session was revoked')
     }
-    return { session, name: workspace.name }
+    return { session, name: workspace.name, body }
   }
 
   return async (request, path) => {
@@ -63,7 +70,7 @@ export function portalApi(ctx: Context, given: Services, settings: PortalSetting
     return await offered.route.handle({
       services,
       clock: ctx.clock,
-      request,
+      request: withBody(request, entered.body),
       url: new URL(request.url),
       workspace,
       params,
@@ -78,6 +85,15 @@ interface Entered {
   readonly session: Session
   /** Of the workspace. */
   readonly name: string | null
+  /** Of the request. */
+  readonly body: Uint8Array
+}
+
+/** The request with its body, which was read. */
+function withBody(request: Request, body: Uint8Array): Request {
+  if (request.body === null) return request
+  const { url, method, headers } = request
+  return new Request(url, { method, headers, body: body as Uint8Array<ArrayBuffer> }) // no bytes are shared
 }
 
 function refusalOf({ right }: Offered, { readOnly }: Session, { allow }: PortalSettings): string | null {

@@ -228,6 +228,30 @@ export const collectionCases: Contract<Storage> = [
     equal(await list({ page: null, limit: 6 }), ['123567', null, false, false], 'all of it')
   }),
 
+  promise('a page of rows ends with the row with which their JSON reaches maxBytes', async (storage) => {
+    await made(storage, 'w')
+    const metadata = { k: 'é'.repeat(4000) } // 8,000 bytes, and less than 1,000 for the rest of a row
+    for (const id of ['a', 'b', 'c', 'd', 'e']) await storage.endpoints.insert('w', endpoint(id, { metadata }))
+    await storage.sources.insert('w', source('s', { metadata }))
+    await storage.plugins.insert('w', plugin('p', { metadata, endpoint_id: 'a' }))
+    const list = async (query: object) => {
+      const { rows, preceded, followed } = await storage.endpoints.list('w', { ...everything, page: null, ...query })
+      return [ids(rows).join(''), preceded, followed]
+    }
+    equal(await list({ maxBytes: 1 }), ['a', false, true], 'at least one row')
+    equal(await list({ maxBytes: 8000 }), ['a', false, true], 'reached by the first')
+    equal(await list({ maxBytes: 10_000 }), ['ab', false, true], 'reached by the next')
+    equal(await list({ maxBytes: 10_000, after: 'c' }), ['de', true, false], 'at the end')
+    equal(await list({ maxBytes: 10_000, descending: true }), ['ed', false, true], 'descending')
+    equal(await list({ maxBytes: 10_000, before: 'e' }), ['cd', true, true], 'before: the nearest')
+    equal(await list({ maxBytes: 100_000, limit: 3 }), ['abc', false, true], 'the limit comes first')
+    const numbered = await storage.endpoints.list('w', { ...everything, page: 1, maxBytes: 10_000 })
+    equal([ids(numbered.rows).join(''), numbered.total], ['ab', 5], 'a numbered page')
+    for (const kind of ['sources', 'plugins'] as const) {
+      equal((await storage[kind].list('w', { ...everything, page: null, maxBytes: 1 })).rows.length, 1, kind)
+    }
+  }),
+
   promise('paging on while rows are inserted skips and repeats nothing', async (storage) => {
     await made(storage, 'w')
     for (const id of ['b', 'd', 'f', 'h']) await storage.endpoints.insert('w', endpoint(id))

@@ -81,6 +81,13 @@ export const workspaceCases: Contract<Storage> = [
     equal(ids((await workspaces.list({ ...cursor, after: 'a' })).rows), ['b', 'c'], 'after')
   }),
 
+  promise('a page of workspaces ends with the row with which their JSON reaches maxBytes', async ({ workspaces }) => {
+    const metadata = { k: 'é'.repeat(4000) } // 8,000 bytes, and less than 1,000 for the rest of a row
+    for (const id of ['zz1', 'zz2', 'zz3']) await workspaces.insert(workspace(id, { metadata }))
+    const { rows, followed } = await workspaces.list({ ...everything, page: null, after: 'zz', maxBytes: 10_000 })
+    equal([ids(rows), followed], [['zz1', 'zz2'], true], 'page')
+  }),
+
   promise('a deleted workspace is gone with all that was in it', async (storage) => {
     const sent = attempt('t', 'e')
     await filled(storage, [event('e', { unique_id: 'u' })], [sent])
