@@ -40,6 +40,14 @@ export async function paced<Result>(clock: SliceClock, work: Generator<undefined
   }
 }
 
+/** Does the same work without a pause. */
+export function atOnce<Result>(work: Generator<undefined, Result>): Result {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
+
 /** Resolves when the event loop has handled what is ready now. */
 export async function othersTurn(clock: SliceClock): Promise<void> {
   if (clock.afterTurn === undefined) return await clock.sleep(0)

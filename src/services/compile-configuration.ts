@@ -3,14 +3,16 @@ import type { Logger } from '../contracts/observer.ts'
 import type { Platform } from '../contracts/platform.ts'
 import type { PluginRegistry } from '../contracts/plugin.ts'
 import type { RowSecrets } from '../contracts/row-secrets.ts'
-import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
+import type { Stored } from '../contracts/storage/configuration.ts'
 import { expiringKind, firstExpiry } from '../core/expiring-secrets.ts'
-import { rowBytes } from '../core/row-bytes.ts'
+import type { MeasuredConfiguration } from '../core/row-bytes.ts'
+import { kinds } from '../core/row-plan.ts'
 import { type Interests, interestsOf, matcher } from '../core/match.ts'
 import { doneOnce, type DoneOnce } from '../runtime/done-once.ts'
-import { inSlices, type SliceClock } from '../runtime/slices.ts'
+import { atOnce, inSlices, paced, type SliceClock } from '../runtime/slices.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
+import type { Source } from '../schema/source.ts'
 import { checkStandard } from '../schema/standard.ts'
 import { holdsSealed } from './secrets/row-secrets.ts'
 import { UnopenedError } from './secrets/unopened-error.ts'
@@ -25,16 +27,11 @@ export interface Compiler {
 
 /** A configuration as it was read, with what was prepared for its rows. */
 export interface ReadyRows {
-  readonly configuration: Configuration
+  readonly configuration: MeasuredConfiguration
   readonly plugins: ReadonlyMap<string, ReadyRow>
   readonly endpoints: ReadonlyMap<string, ReadyEndpoint>
-  readonly lengths: Lengths
-}
-
-/** How long the JSON of rows is, in bytes: of each, and of all. */
-export interface Lengths {
-  readonly of: ReadonlyMap<object, number>
-  readonly sum: number
+  /** How long the JSON of all rows is. */
+  readonly bytes: number
 }
 
 interface ReadyRow extends ReadyPlugin {
@@ -49,24 +46,57 @@ interface ReadyEndpoint {
   readonly opened: DoneOnce<Endpoint> | null
 }
 
-/** The endpoints of a configuration, ready to be matched. */
-interface ReadyEndpoints {
-  readonly rows: ReadonlyMap<string, Endpoint>
-  readonly ready: ReadonlyMap<string, ReadyEndpoint>
-  readonly match: CompiledConfiguration['match']
-  readonly lengths: Lengths
+/** A configuration in the forms that requests and deliveries use. */
+export interface Compiled {
+  readonly compiled: CompiledConfiguration
+  readonly rows: ReadyRows
 }
 
 /**
- * Makes endpoints ready; those of the same revision keep what was prepared for them. A single tenant may have thousands, so
- * others get turns of the event loop in between.
+ * Makes the forms that requests and deliveries use. Rows of the same revision keep what was prepared for them. A single tenant may have
+ * thousands of rows, so others get turns of the event loop in between. The answer is made in the step in which the caller
+ * replaces what is known: plugins of what is forgotten are closed, so those that were taken over meanwhile are taken anew.
  */
-export async function readyEndpoints(
+export async function compileConfiguration(
   ctx: Compiler,
-  configuration: Configuration,
+  configuration: MeasuredConfiguration,
+  known: () => ReadyRows | undefined,
+): Promise<() => Compiled> {
+  const before = known()
+  const endpoints = await readyEndpoints(ctx, configuration, before)
+  const sources = new Map<string, Source>()
+  await inSlices(ctx.clock, configuration.sources, ({ row }) => sources.set(row.id, row))
+  const bytes = kinds.reduce((sum, kind) => configuration[kind].reduce((all, row) => all + row.bytes, sum), 0)
+  const taken = await paced(ctx.clock, readyPlugins(ctx, configuration, before))
+  return () => {
+    const now = known()
+    const { rows: plugins, owned, nextExpiry } = now === before ? taken : atOnce(readyPlugins(ctx, configuration, now))
+    return {
+      rows: { configuration, plugins, endpoints: endpoints.ready, bytes },
+      compiled: {
+        workspace: configuration.workspace,
+        revision: configuration.revision,
+        endpoints: endpoints.rows,
+        sources,
+        match: endpoints.match,
+        opened(endpoint) {
+          const sealed = endpoints.ready.get(endpoint.id)?.opened ?? null
+          return sealed === null ? endpoint : (sealed.current() ?? sealed.value())
+        },
+        nextExpiry,
+        bytes,
+        pluginsOf: (ownerId) => owned.get(ownerId) ?? [],
+      },
+    }
+  }
+}
+
+/** The endpoints of a configuration, ready to be matched. */
+async function readyEndpoints(
+  ctx: Compiler,
+  { workspace, endpoints }: MeasuredConfiguration,
   known: ReadyRows | undefined,
-): Promise<ReadyEndpoints> {
-  const { workspace, endpoints } = configuration
+) {
   const rows = new Map<string, Endpoint>()
   const ready = new Map<string, ReadyEndpoint>()
   const { add, match } = matcher<Endpoint>()
@@ -78,71 +108,48 @@ export async function readyEndpoints(
     ready.set(row.id, own)
     if (row.enabled) add(row, own.interests)
   })
-  return { rows, ready, match, lengths: await lengthsOf(ctx.clock, configuration, known?.lengths) }
+  return { rows, ready, match }
 }
 
-/** Rows that were read before, and did not change since, are not measured again. */
-async function lengthsOf(
-  clock: SliceClock,
-  { endpoints, sources, plugins }: Configuration,
-  known: Lengths | undefined,
-): Promise<Lengths> {
-  const of = new Map<object, number>()
-  let sum = 0
-  await inSlices<Stored<object>>(clock, [...endpoints, ...sources, ...plugins], (stored) => {
-    const length = known?.of.get(stored) ?? rowBytes(stored.row)
-    of.set(stored, length)
-    sum += length
-  })
-  return { of, sum }
+interface ReadyPlugins {
+  /** Those that are enabled. */
+  readonly rows: ReadonlyMap<string, ReadyRow>
+  /** The same by owner, in the order in which they run. */
+  readonly owned: ReadonlyMap<string, readonly ReadyPlugin[]>
+  readonly nextExpiry: number
 }
 
-/**
- * Makes the forms that requests and deliveries use. Plugins of the same revision are taken over from `known`, in the step in
- * which the caller replaces it: what is forgotten meanwhile is closed.
- */
-export function compileConfiguration(
+/** The plugins of a configuration, ready to run. It may pause wherever it yields. */
+function* readyPlugins(
   ctx: Compiler,
-  configuration: Configuration,
-  endpoints: ReadyEndpoints,
+  { workspace, plugins }: MeasuredConfiguration,
   known: ReadyRows | undefined,
-): { readonly compiled: CompiledConfiguration; readonly rows: ReadyRows } {
-  const { workspace, revision } = configuration
-  const plugins = new Map<string, ReadyRow>()
+): Generator<undefined, ReadyPlugins> {
+  const rows = new Map<string, ReadyRow>()
   const owned = new Map<string, ReadyPlugin[]>()
   let nextExpiry = Infinity
-  for (const stored of configuration.plugins) {
+  for (const stored of plugins) {
+    yield
     const { row } = stored
     if (row.name === expiringKind) nextExpiry = Math.min(nextExpiry, firstExpiry(row.config))
     if (!row.enabled) continue
     const before = known?.plugins.get(row.id)
     const plugin = before?.revision === stored.revision ? before : readyRow(ctx, workspace.id, stored)
-    plugins.set(row.id, plugin)
+    rows.set(row.id, plugin)
     const owner = row.endpoint_id ?? row.source_id
     if (owner === null) continue
     const list = owned.get(owner)
     if (list === undefined) owned.set(owner, [plugin])
-    else list.push(plugin)
+    else insertByRank(list, plugin, (name) => ctx.plugins.rank(name))
   }
-  for (const list of owned.values()) list.sort((a, b) => ctx.plugins.rank(a.row.name) - ctx.plugins.rank(b.row.name))
+  return { rows, owned, nextExpiry }
+}
 
-  return {
-    rows: { configuration, plugins, endpoints: endpoints.ready, lengths: endpoints.lengths },
-    compiled: {
-      workspace,
-      revision,
-      endpoints: endpoints.rows,
-      sources: new Map(configuration.sources.map(({ row }) => [row.id, row])),
-      match: endpoints.match,
-      opened(endpoint) {
-        const sealed = endpoints.ready.get(endpoint.id)?.opened ?? null
-        return sealed === null ? endpoint : (sealed.current() ?? sealed.value())
-      },
-      nextExpiry,
-      bytes: endpoints.lengths.sum,
-      pluginsOf: (ownerId) => owned.get(ownerId) ?? [],
-    },
-  }
+/** Puts a plugin behind those that run before it, or that have the same rank. */
+function insertByRank(list: ReadyPlugin[], plugin: ReadyPlugin, rank: (name: string) => number): void {
+  const own = rank(plugin.row.name)
+  const place = list.findIndex(({ row }) => rank(row.name) > own)
+  list.splice(place === -1 ? list.length : place, 0, plugin)
 }
 
 function readyEndpoint(ctx: Compiler, workspaceId: string, { row, revision }: Stored<Endpoint>): ReadyEndpoint {

@@ -1,11 +1,14 @@
 import { LRUCache } from 'lru-cache'
 
 import type { CompiledConfiguration, ConfigurationCache } from '../context.ts'
-import type { Configuration } from '../contracts/storage/configuration.ts'
+import type { Configuration, Stored } from '../contracts/storage/configuration.ts'
 import type { Storage } from '../contracts/storage.ts'
 import { mergedConfiguration } from '../core/merged-configuration.ts'
+import { type Measured, type MeasuredConfiguration, rowBytes } from '../core/row-bytes.ts'
+import type { Kind } from '../core/row-plan.ts'
+import { inSlices, type SliceClock } from '../runtime/slices.ts'
 import { type Flight, singleFlight } from '../runtime/single-flight.ts'
-import { compileConfiguration, type Compiler, readyEndpoints, type ReadyRows } from './compile-configuration.ts'
+import { compileConfiguration, type Compiler, type ReadyRows } from './compile-configuration.ts'
 
 /** The most bytes of JSON of all configurations that are kept. Without a `max` a cache takes memory as it is filled. */
 const maxSize = 256 * 1024 * 1024
@@ -31,7 +34,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   /** What was read of forgotten configurations: a write changes few of a workspace's thousands of rows. */
   const former = new LRUCache<string, ReadyRows>({
     maxSize: maxFormerSize,
-    sizeCalculation: ({ lengths }) => sizeOf(lengths.sum, maxFormerSize),
+    sizeCalculation: ({ bytes }) => sizeOf(bytes, maxFormerSize),
   })
 
   /** The rows that were read last. */
@@ -41,7 +44,7 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
   }
 
   async function load(workspaceId: string, flight: Flight): Promise<CompiledConfiguration | null> {
-    const found = await configurationIn(ctx.storage, workspaceId, known(workspaceId)?.configuration)
+    const found = await configurationIn(ctx, workspaceId, known(workspaceId)?.configuration)
     if (found === null) {
       former.delete(workspaceId)
       held.delete(workspaceId)
@@ -50,8 +53,8 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
     // Storage is the truth, and this read began after those before: an older revision is that of a backup.
     const old = held.peek(workspaceId)
     if (old?.revision === found.revision) return old
-    const endpoints = await readyEndpoints(ctx, found, known(workspaceId))
-    const { compiled, rows } = compileConfiguration(ctx, found, endpoints, known(workspaceId))
+    const finished = await compileConfiguration(ctx, found, () => known(workspaceId))
+    const { compiled, rows } = finished()
     if (flight.isOvertaken) return compiled // by a write: who asks after that wants what was written
     former.delete(workspaceId)
     ready.set(compiled, rows)
@@ -103,9 +106,9 @@ export function configurationCache(ctx: Needs): ConfigurationCache {
  */
 export function configurationReader(ctx: Needs, known: ConfigurationCache): ConfigurationCache {
   const read = async (workspaceId: string) => {
-    const found = await ctx.storage.configuration(workspaceId)
+    const found = await configurationIn(ctx, workspaceId, undefined)
     if (found === null) return null
-    return compileConfiguration(ctx, found, await readyEndpoints(ctx, found, undefined), undefined).compiled
+    return (await compileConfiguration(ctx, found, () => undefined))().compiled
   }
   return {
     all: known.all,
@@ -119,17 +122,30 @@ export function configurationReader(ctx: Needs, known: ConfigurationCache): Conf
 
 /** Reads a configuration: what changed in it alone, where an earlier revision is known. */
 async function configurationIn(
-  storage: Storage,
+  { storage, clock }: Needs,
   workspaceId: string,
-  known: Configuration | undefined,
-): Promise<Configuration | null> {
+  known: MeasuredConfiguration | undefined,
+): Promise<MeasuredConfiguration | null> {
   if (known !== undefined && storage.configurationSince !== undefined) {
     const since = await storage.configurationSince(workspaceId, known.revision)
     if (since === null) return null
-    const merged = mergedConfiguration(known, since)
+    const merged = mergedConfiguration(known, { ...since, ...(await measured(clock, since)) })
     if (merged !== null) return merged
   }
-  return await storage.configuration(workspaceId)
+  const found = await storage.configuration(workspaceId)
+  return found === null ? null : { ...found, ...(await measured(clock, found)) }
+}
+
+async function measured(
+  clock: SliceClock,
+  { endpoints, sources, plugins }: Configuration,
+): Promise<Pick<MeasuredConfiguration, Kind>> {
+  async function all<Row extends object>(rows: readonly Stored<Row>[]): Promise<readonly Measured<Row>[]> {
+    const found: Measured<Row>[] = []
+    await inSlices(clock, rows, ({ row, revision }) => found.push({ row, revision, bytes: rowBytes(row) }))
+    return found
+  }
+  return { endpoints: await all(endpoints), sources: await all(sources), plugins: await all(plugins) }
 }
 
 /** A cache takes what fits into it; the configuration of a single workspace always does. */
