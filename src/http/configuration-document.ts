@@ -1,9 +1,11 @@
 import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { inSlices, type SliceClock } from '../runtime/slices.ts'
 import type { ConfigDocument } from '../schema/config.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { prefersJson } from './accept.ts'
+import { LongText } from './long-text.ts'
 import { json } from './respond.ts'
 
 /** Not every instance reads YAML. */
@@ -28,9 +30,11 @@ export async function parseDocument(text: string, contentType: string | null): P
 /** A config document in the form that the request asks for. */
 export async function documentAnswer(
   document: ConfigDocument,
-  { request, url }: { readonly request: Request; readonly url: URL },
+  { request, url, clock }: { readonly request: Request; readonly url: URL; readonly clock: SliceClock },
 ): Promise<Response> {
-  if (prefersJson(url.searchParams, request.headers.get('accept'))) return json(200, writeJson(document))
+  if (prefersJson(url.searchParams, request.headers.get('accept'))) {
+    return json(200, await writeJson(clock, document))
+  }
   return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }
 
@@ -42,12 +46,29 @@ async function writeYaml(document: ConfigDocument): Promise<string> {
   return text
 }
 
-/** The same as JSON, keys sorted too. */
-function writeJson(document: ConfigDocument): string {
-  return `${JSON.stringify(document, (_, value: unknown) => sorted(value), 2)}\n`
+/**
+ * The same as JSON, keys sorted too: what `JSON.stringify` with two blanks makes of it. There may be thousands of entries, so others get
+ * turns in between.
+ */
+async function writeJson(clock: SliceClock, document: ConfigDocument): Promise<string | Uint8Array> {
+  const text = new LongText()
+  let separator = '{\n'
+  for (const [name, entries] of Object.entries(sorted(document))) {
+    text.add(`${separator}  ${JSON.stringify(name)}: [`)
+    separator = ',\n'
+    let before = '\n'
+    await inSlices<unknown>(clock, entries as readonly unknown[], (entry) => {
+      const lines = JSON.stringify(entry, (_, value: unknown) => sorted(value), 2)
+      text.add(`${before}    ${lines.replaceAll('\n', '\n    ')}`)
+      before = ',\n'
+    })
+    text.add(before === '\n' ? ']' : '\n  ]')
+  }
+  text.add('\n}\n')
+  return text.body()
 }
 
-function sorted(value: unknown): unknown {
+function sorted<Value>(value: Value): Value {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
-  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  return Object.fromEntries(Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1))) as Value // the same members
 }

@@ -1,6 +1,6 @@
-import { joinBytes } from '../core/encoding.ts'
 import { inSlices } from '../runtime/slices.ts'
 import type { PageOf } from '../surface/lists.ts'
+import { LongText } from './long-text.ts'
 import { pageLinks } from './page-links.ts'
 import { json } from './respond.ts'
 import type { Call } from './route.ts'
@@ -24,25 +24,4 @@ export async function pageAnswer(
     text.add(`],"next":${JSON.stringify(next)},"prev":${JSON.stringify(prev)}}`)
   }
   return json(200, text.body())
-}
-
-const encoder = new TextEncoder()
-const partLength = 65_536
-
-/** A text that is put together bit by bit, and that is encoded meanwhile when it is long. */
-class LongText {
-  readonly #parts: Uint8Array[] = []
-  #last = ''
-
-  add(text: string): void {
-    this.#last += text
-    if (this.#last.length < partLength) return
-    this.#parts.push(encoder.encode(this.#last))
-    this.#last = ''
-  }
-
-  body(): string | Uint8Array<ArrayBuffer> {
-    if (this.#parts.length === 0) return this.#last
-    return joinBytes(...this.#parts, encoder.encode(this.#last))
-  }
 }

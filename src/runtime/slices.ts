@@ -30,6 +30,26 @@ export async function inSlices<Entry>(
   }
 }
 
+/** Entries that asynchronous work is done for side by side. */
+const sideBySide = 16
+
+/** Answers what asynchronous work makes of each entry, in their order: of some at a time, in slices of two milliseconds. */
+export async function eachInSlices<Entry, Result>(
+  clock: SliceClock,
+  entries: readonly Entry[],
+  work: (entry: Entry, index: number) => Promise<Result>,
+): Promise<Result[]> {
+  const pace = pacer(clock)
+  const results: Result[] = []
+  for (let from = 0; from < entries.length; from += sideBySide) {
+    const turn = pace()
+    if (turn !== undefined) await turn
+    const some = entries.slice(from, from + sideBySide)
+    results.push(...(await Promise.all(some.map((entry, i) => work(entry, from + i)))))
+  }
+  return results
+}
+
 /** Does work that may pause wherever it yields, in such slices. */
 export async function paced<Result>(clock: SliceClock, work: Generator<undefined, Result>): Promise<Result> {
   const pace = pacer(clock)

@@ -12,6 +12,7 @@ import { routesOf } from '../core/unique-keys.ts'
 import { wholeDocument } from '../core/webhookx.ts'
 import { invalid } from '../errors.ts'
 import type { ConfigDocument, SyncReport } from '../schema/config.ts'
+import type { Endpoint } from '../schema/endpoint.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
@@ -85,7 +86,7 @@ export function configurationSync(ctx: Context): ConfigService {
     async dump(id, { secrets } = {}) {
       const current = await configurationOf(id)
       if (current === null) throw unknownWorkspace(id)
-      return documentOf(await shownConfiguration(ctx.secrets, current, secrets))
+      return await documentOf(ctx.clock, await shownConfiguration(ctx, current, secrets))
     },
   }
 }
@@ -182,28 +183,37 @@ function releasedBy({ endpoints: { put, remove } }: ConfigPlan, { endpoints }: C
 }
 
 /** A configuration as the document that changes nothing when it is synced back. */
-function documentOf(current: Configuration): ConfigDocument {
+async function documentOf(clock: SliceClock, current: Configuration): Promise<ConfigDocument> {
   const plugins = pluginsByOwner(current)
-  const entriesOf = <Row extends { id: string; created_at: number; updated_at: number }>(
+  async function entriesOf<Row extends { id: string; created_at: number; updated_at: number }, Entry>(
     rows: readonly { readonly row: Row }[],
-  ) =>
-    rows
-      .map(({ row: { created_at: _created, updated_at: _updated, ...fields } }) => ({
-        ...fields,
-        plugins: [...(plugins.get(fields.id)?.values() ?? [])].toSorted(byText(({ name }) => name)).map(pluginEntry),
-      }))
-      .toSorted(byText(({ id }) => id))
-  // A field that WebhookX does not know is left out while it has the default value: so WebhookX can read the document
-  // too.
-  const endpoints = entriesOf(current.endpoints).map(({ paused, retry, ...entry }) => {
-    const { jitter, ...config } = retry.config
-    return {
-      ...endpointFields(entry),
-      retry: { ...retry, config: { ...config, ...(jitter !== 0 && { jitter }) } },
-      ...(paused && { paused }),
-    }
-  })
-  return { endpoints, sources: entriesOf(current.sources) }
+    entryOf: (fields: Omit<Row, 'created_at' | 'updated_at'>) => Entry,
+  ) {
+    const entries: (Entry & { plugins: ReturnType<typeof pluginEntry>[] })[] = []
+    const inOrder = rows.toSorted(byText(({ row }) => row.id))
+    await inSlices(clock, inOrder, ({ row: { created_at: _created, updated_at: _updated, ...fields } }) => {
+      const owned = [...(plugins.get(fields.id)?.values() ?? [])].toSorted(byText(({ name }) => name))
+      entries.push({ ...entryOf(fields), plugins: owned.map(pluginEntry) })
+    })
+    return entries
+  }
+  return {
+    endpoints: await entriesOf(current.endpoints, endpointEntry),
+    sources: await entriesOf(current.sources, (entry) => entry),
+  }
+}
+
+/**
+ * A field that WebhookX does not know is left out while it has the default value: so WebhookX can read the document
+ * too.
+ */
+function endpointEntry({ paused, retry, ...entry }: Omit<Endpoint, 'created_at' | 'updated_at'>) {
+  const { jitter, ...config } = retry.config
+  return {
+    ...endpointFields(entry),
+    retry: { ...retry, config: { ...config, ...(jitter !== 0 && { jitter }) } },
+    ...(paused && { paused }),
+  }
 }
 
 function pluginEntry({ id, name, enabled, config, metadata }: Plugin) {

@@ -575,6 +575,31 @@ describe('a dump', () => {
     expect(await config().dump()).toBe('endpoints: []\nsources: []\n')
   })
 
+  test('as JSON is as JSON.stringify writes it with two blanks, keys sorted', async () => {
+    const { sync, call } = config()
+    const text = async () => (await call('POST', '/config/dump', undefined, { accept: 'application/json' })).text
+    expect(await text()).toBe('{\n  "endpoints": [],\n  "sources": []\n}\n')
+    await sync({
+      endpoints: [
+        { name: 'a', description: 'several\nlines\n  {\n', request, metadata: { b: '\\n', a: 'é' }, plugins: [] },
+        { name: 'b', request, events: ['x', 'y'], plugins: [{ name: 'standard-webhooks' }] },
+      ],
+      sources: [{ name: 's', config: { http: { path: '/s' } } }],
+    })
+    const sorted = (value: unknown): unknown => {
+      if (typeof value !== 'object' || value === null) return value
+      if (Array.isArray(value)) return value.map(sorted)
+      return Object.fromEntries(
+        Object.entries(value)
+          .toSorted(([a], [b]) => (a < b ? -1 : 1))
+          .map(([key, member]) => [key, sorted(member)]),
+      )
+    }
+    const dumped = await text()
+    expect(dumped).toContain('several')
+    expect(dumped).toBe(`${JSON.stringify(sorted(JSON.parse(dumped)), null, 2)}\n`)
+  })
+
   test.each([
     ['application/json', 'application/json; charset=utf-8'],
     ['application/json, */*', 'application/json; charset=utf-8'],

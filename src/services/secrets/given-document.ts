@@ -1,6 +1,7 @@
 import { identify } from '../../core/config-plan.ts'
 import type { KnownRow, Noun } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
+import { eachInSlices } from '../../runtime/slices.ts'
 import { isPlainObject } from '../../schema/fields.ts'
 import { refusalAt } from '../../schema/parse.ts'
 import type { Plugin } from '../../schema/plugin.ts'
@@ -43,13 +44,11 @@ export async function givenDocument(
       [...rows.keys()],
       entries.map((entry) => ({ id: idOf(entry), name: textOf(entry['name']) })),
     )
-    return await Promise.all(
-      entries.map(async (entry, i) => {
-        const row = meant[i] ?? null
-        const read = await given(noun, entry, [noun, i], (row && rows.get(row)) ?? null)
-        return await withPlugins(read, row?.id ?? null, [noun, i])
-      }),
-    )
+    return await eachInSlices(secrets.clock, entries, async (entry, i) => {
+      const row = meant[i] ?? null
+      const read = await given(noun, entry, [noun, i], (row && rows.get(row)) ?? null)
+      return await withPlugins(read, row?.id ?? null, [noun, i])
+    })
   }
 
   const plugins = new Map(

@@ -2,6 +2,7 @@ import type { Awaitable } from '../../contracts/awaitable.ts'
 import type { RowSecrets } from '../../contracts/row-secrets.ts'
 import type { Settings } from '../../settings.ts'
 import { lazy } from '../../runtime/lazy.ts'
+import { eachInSlices, type SliceClock } from '../../runtime/slices.ts'
 import type { RowSecretsNeeds } from './needs.ts'
 import type { SealedRows } from './sealed-rows.ts'
 
@@ -22,17 +23,25 @@ export function rowSecrets(needs: RowSecretsNeeds, { secrets, deliver }: Setting
   const own = deliver.secretHeaders ?? (secrets === undefined ? [] : defaultSecretHeaders)
   const headers = new Set([...deliver.redactHeaders, ...own].map((name) => name.toLowerCase()))
   const rows = lazy(async () => (await import('./sealed-rows.ts')).sealedRows(needs, headers, secrets))
-  return over(secrets !== undefined, headers, rows)
+  return over({ seals: secrets !== undefined, headers, rows, clock: needs.clock })
 }
 
 const inputs = lazy(() => import('./given-secrets.ts'))
 
-function over(seals: boolean, headers: ReadonlySet<string>, rows: () => Awaitable<SealedRows>): LoadedRowSecrets {
+interface Means {
+  readonly seals: boolean
+  readonly headers: ReadonlySet<string>
+  readonly rows: () => Awaitable<SealedRows>
+  readonly clock: SliceClock
+}
+
+function over(means: Means): LoadedRowSecrets {
+  const { seals, headers, rows, clock } = means
   return {
     seals,
     headers,
     rows,
-    over: (storage) => over(seals, headers, async () => (await rows()).over(storage)),
+    over: (storage) => over({ ...means, rows: async () => (await rows()).over(storage) }),
     opened: async (workspaceId, noun, row) =>
       holdsSealed(row) ? await (await rows()).opened(workspaceId, noun, row) : row,
     readable: async (workspaceId, noun, row) => (seals ? await (await rows()).readable(workspaceId, noun, row) : row),
@@ -40,7 +49,7 @@ function over(seals: boolean, headers: ReadonlySet<string>, rows: () => Awaitabl
     async maskedPage(workspaceId, noun, page) {
       if (!seals) return page
       const all = await rows()
-      return { ...page, rows: await Promise.all(page.rows.map((row) => all.masked(workspaceId, noun, row))) }
+      return { ...page, rows: await eachInSlices(clock, page.rows, (row) => all.masked(workspaceId, noun, row)) }
     },
     sealed: async (workspaceId, noun, row, before) =>
       seals ? await (await rows()).sealed(workspaceId, noun, row, before) : row,

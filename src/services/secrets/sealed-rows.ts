@@ -7,6 +7,7 @@ import { boundTo, isSealed, readSealed } from '../../core/sealed.ts'
 import { configSecrets, headerSecrets, type SecretPlace, withTexts } from '../../core/secret-places.ts'
 import type { FieldErrors } from '../../errors.ts'
 import type { SecretsOptions } from '../../options.ts'
+import { eachInSlices, type SliceClock } from '../../runtime/slices.ts'
 import { isPlainObject } from '../../schema/fields.ts'
 import { refusalAt } from '../../schema/parse.ts'
 import type { RowSecretsNeeds } from './needs.ts'
@@ -25,6 +26,7 @@ export interface KnownText extends SecretPlace {
 interface Needs {
   readonly storage: Storage
   readonly plugins: PluginRegistry
+  readonly clock: SliceClock
   /** Names in lower case. */
   readonly secretHeaders: ReadonlySet<string>
   /** Null without the option `secrets`. */
@@ -49,6 +51,11 @@ export class SealedRows {
 
   get vault(): Vault | null {
     return this.#needs.vault
+  }
+
+  /** For work on thousands of rows, which is done in slices. */
+  get clock(): SliceClock {
+    return this.#needs.clock
   }
 
   /** The same secrets, whose data keys are looked for in another storage: that of a host's transaction. */
@@ -149,9 +156,10 @@ export class SealedRows {
   async readableConfiguration(current: Configuration): Promise<Configuration> {
     if (this.vault === null) return current
     const all = <R extends Row>(noun: Noun, rows: readonly { readonly row: R; readonly revision: number }[]) =>
-      Promise.all(
-        rows.map(async (stored) => ({ ...stored, row: await this.readable(current.workspace.id, noun, stored.row) })),
-      )
+      eachInSlices(this.clock, rows, async (stored) => ({
+        ...stored,
+        row: await this.readable(current.workspace.id, noun, stored.row),
+      }))
     const [endpoints, plugins] = await Promise.all([
       all('endpoints', current.endpoints),
       all('plugins', current.plugins),
@@ -166,7 +174,7 @@ export class SealedRows {
       const before = new Map<string, KnownRow>(
         stored[noun].map(({ row }, i) => [row.id, { stored: row, readable: readable[noun][i]!.row }]), // the same rows
       )
-      return await Promise.all(rows.map((row) => this.sealed(plan.workspaceId, noun, row, before.get(row.id))))
+      return await eachInSlices(this.clock, rows, (row) => this.sealed(plan.workspaceId, noun, row, before.get(row.id)))
     }
     return {
       ...plan,

@@ -1,6 +1,7 @@
 import type { RowSecrets } from '../../contracts/row-secrets.ts'
 import type { Configuration } from '../../contracts/storage/configuration.ts'
 import { invalid } from '../../errors.ts'
+import { eachInSlices, type SliceClock } from '../../runtime/slices.ts'
 import { check } from '../../schema/parse.ts'
 import { oneOf } from '../../schema/fields.ts'
 import { type ShownAs, shownAs } from '../../schema/secrets.ts'
@@ -10,7 +11,7 @@ import { type ShownAs, shownAs } from '../../schema/secrets.ts'
  * `unavailable` when a secret cannot be opened
  */
 export async function shownConfiguration(
-  secrets: RowSecrets,
+  { secrets, clock }: { readonly secrets: RowSecrets; readonly clock: SliceClock },
   current: Configuration,
   asked: ShownAs | undefined,
 ): Promise<Configuration> {
@@ -28,8 +29,8 @@ export async function shownConfiguration(
     sealed: secrets.sealed, // what is in clear still is sealed for the document alone
   }[form]
   const [endpoints, plugins] = await Promise.all([
-    Promise.all(current.endpoints.map(async (each) => ({ ...each, row: await show(id, 'endpoints', each.row) }))),
-    Promise.all(current.plugins.map(async (each) => ({ ...each, row: await show(id, 'plugins', each.row) }))),
+    eachInSlices(clock, current.endpoints, async (each) => ({ ...each, row: await show(id, 'endpoints', each.row) })),
+    eachInSlices(clock, current.plugins, async (each) => ({ ...each, row: await show(id, 'plugins', each.row) })),
   ])
   return { ...current, endpoints, plugins }
 }
