@@ -15,13 +15,13 @@ const yaml = lazy(() => import('./yaml.ts'))
  * The value of a config document: JSON where the content type says so or the text is JSON, else one document of YAML
  * 1.2.
  */
-export async function parseDocument(text: string, contentType: string | null): Promise<unknown> {
+export async function parseDocument(clock: SliceClock, text: string, contentType: string | null): Promise<unknown> {
   if (contentType?.trimStart().toLowerCase().startsWith('application/json')) return parseJson(text)
   try {
     return parseJson(text)
   } catch {
     const { yamlToJson } = await yaml()
-    const value = parseJson(yamlToJson(text))
+    const value = parseJson(await yamlToJson(clock, text))
     if (isPlainObject(value)) return value
     throw new PosthornError('validation', 'malformed yaml content: the document is no mapping')
   }
@@ -35,13 +35,13 @@ export async function documentAnswer(
   if (prefersJson(url.searchParams, request.headers.get('accept'))) {
     return json(200, await writeJson(clock, document))
   }
-  return new Response(await writeYaml(document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
+  return new Response(await writeYaml(clock, document), { headers: { 'content-type': 'text/plain; charset=utf-8' } })
 }
 
 /** A config document as YAML. @throws PosthornError `validation` when the document is larger than a sync reads. */
-async function writeYaml(document: ConfigDocument): Promise<string> {
+async function writeYaml(clock: SliceClock, { endpoints, sources }: ConfigDocument): Promise<string> {
   const { yamlOf } = await yaml()
-  const text = yamlOf(document)
+  const text = await yamlOf(clock, { endpoints: endpoints ?? [], sources: sources ?? [] })
   if (text === null) throw new PosthornError('validation', 'the configuration is too large for YAML: ask for JSON')
   return text
 }

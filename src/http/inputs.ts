@@ -3,42 +3,45 @@ import { lazy } from '../runtime/lazy.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { JsonText } from '../schema/json-text.ts'
 import { readJson, readText } from './read.ts'
+import type { Call } from './route.ts'
 
 const documents = lazy(() => import('./configuration-document.ts'))
 
-type Read = (request: Request, maxBytes: number) => Promise<unknown>
+type Given = Pick<Call, 'request' | 'maxBodyBytes' | 'clock'>
+type Read = (given: Given) => Promise<unknown>
 
 /** Inputs that are more than a JSON body, by schema. */
 const inputs: Readonly<Record<string, Read>> = {
-  async EventInput(request, maxBytes) {
-    const { text, value } = await readJson(request, maxBytes)
+  async EventInput({ request, maxBodyBytes }) {
+    const { text, value } = await readJson(request, maxBodyBytes)
     return withDataText(text, value, isPlainObject)
   },
-  async EventBatch(request, maxBytes) {
-    const { text, value } = await readJson(request, maxBytes)
+  async EventBatch({ request, maxBodyBytes }) {
+    const { text, value } = await readJson(request, maxBodyBytes)
     if (!Array.isArray(value)) return value
     return sliceElements(text)!.map((each, i) => withDataText(each, value[i], isPlainObject)) // the text is an array
   },
-  async TestInput(request, maxBytes) {
-    const { text, value } = await readJson(request, maxBytes, { optional: true })
+  async TestInput({ request, maxBodyBytes }) {
+    const { text, value } = await readJson(request, maxBodyBytes, { optional: true })
     return withDataText(text, value, (data) => data !== undefined)
   },
   ReplayInput: optionalJson,
   RotateInput: optionalJson,
-  async ConfigDocument(request, maxBytes) {
+  async ConfigDocument({ request, maxBodyBytes, clock }) {
     const { parseDocument } = await documents()
-    return await parseDocument(await readText(request, maxBytes), request.headers.get('content-type'))
+    const text = await readText(request, maxBodyBytes)
+    return await parseDocument(clock, text, request.headers.get('content-type'))
   },
 }
 
-async function optionalJson(request: Request, maxBytes: number): Promise<unknown> {
-  return (await readJson(request, maxBytes, { optional: true })).value
+async function optionalJson({ request, maxBodyBytes }: Given): Promise<unknown> {
+  return (await readJson(request, maxBodyBytes, { optional: true })).value
 }
 
 /** The input of an operation from the body of a request; the use case validates it. */
-export async function readInput(schema: string, request: Request, maxBytes: number): Promise<unknown> {
+export async function readInput(schema: string, given: Given): Promise<unknown> {
   const read = inputs[schema]
-  return read === undefined ? (await readJson(request, maxBytes)).value : await read(request, maxBytes)
+  return read === undefined ? (await readJson(given.request, given.maxBodyBytes)).value : await read(given)
 }
 
 /** A body whose `data` is the very text that came: parsed and written again, it could differ. */

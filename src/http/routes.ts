@@ -86,14 +86,15 @@ type Noun = keyof typeof listParameters
 
 /** The arguments behind workspace and id. */
 async function readArguments(
-  { request, url, maxBodyBytes }: Call,
+  call: Call,
   name: OperationName,
   { list, input, asks, query = [], options = [], texts = [] }: Operation,
 ): Promise<unknown[]> {
+  const { url } = call
   const args: unknown[] = []
   if (list) args.push(readQuery(url.searchParams, listParameters[nounOf(name) as Noun])) // lists are those of page.ts
   if (asks !== undefined) args.push(readQuery(url.searchParams, statsParameters[asks]))
-  if (input !== undefined) args.push(await readInput(input, request, maxBodyBytes))
+  if (input !== undefined) args.push(await readInput(input, call))
   args.push(...query.map((parameter) => url.searchParams.get(parameter) ?? ''))
   const flags = options.map((flag) => [optionName(flag), readFlag(url.searchParams, flag)])
   const given = texts.map((name) => [optionName(name), url.searchParams.get(name) ?? undefined])

@@ -1,9 +1,10 @@
-import { Composer, type Document, isScalar, Lexer, LineCounter, Parser, stringify, visit } from 'yaml'
+import { Composer, type CST, Document, isScalar, Lexer, LineCounter, Parser, visit } from 'yaml'
 
 import { PosthornError } from '../errors.ts'
+import { inSlices, type SliceClock } from '../runtime/slices.ts'
 
-// YAML is read at less than a megabyte a second, and nothing else runs meanwhile. So what a document may hold is bounded,
-// such that the worst document within the bounds takes less than a second.
+// YAML is read at less than a megabyte a second, and nothing else runs while nodes are made of the tokens. So what a document
+// may hold is bounded, such that the worst document within the bounds takes less than a second.
 
 /** In characters. */
 const maxLength = 2 * 1024 * 1024
@@ -14,7 +15,7 @@ const maxNesting = 500
 const maxProperties = 1000
 
 /** The value of a single document of YAML 1.2, as JSON text. @throws PosthornError `validation`. */
-export function yamlToJson(text: string): string {
+export async function yamlToJson(clock: SliceClock, text: string): Promise<string> {
   if (text.length > maxLength) {
     throw new PosthornError(
       'validation',
@@ -22,8 +23,7 @@ export function yamlToJson(text: string): string {
     )
   }
   try {
-    guard(new Lexer().lex(text))
-    const document = composed(text)
+    const document = await composed(clock, text)
     visit(document, {
       Map(_, { items }) {
         const keys = new Set<unknown>()
@@ -44,41 +44,66 @@ export function yamlToJson(text: string): string {
 }
 
 /**
- * A value as one document of YAML that `yamlToJson` reads: keys sorted, block literals for texts of several lines, one
- * newline at the end. Null when the document would be larger than a document that we read.
+ * Lists by name as one document of YAML that `yamlToJson` reads: keys sorted, block literals for texts of several lines, one
+ * newline at the end. Null when the document would be larger than a document that we read. There may be hundreds of entries, which
+ * take a millisecond for each ten: others get turns of the event loop in between.
  */
-export function yamlOf(value: unknown): string | null {
-  // YAML needs no less than half of the characters of JSON.
-  if (JSON.stringify(value).length > 2 * maxLength) return null
-  const text = stringify(value, {
-    version: '1.2',
-    sortMapEntries: true,
-    lineWidth: 0,
-    blockQuote: 'literal',
-    aliasDuplicateObjects: false,
-  })
-  if (text.length > maxLength) return null
+export async function yamlOf(
+  clock: SliceClock,
+  lists: Readonly<Record<string, readonly unknown[]>>,
+): Promise<string | null> {
+  const guard = tokenGuard()
+  let text = ''
+  const add = (more: string): void => {
+    text += more
+    if (text.length > maxLength) throw new Error('the document is too long')
+    for (const token of new Lexer().lex(more)) guard(token)
+  }
   try {
-    guard(new Lexer().lex(text))
+    for (const [name, entries] of Object.entries(lists).toSorted(([a], [b]) => (a < b ? -1 : 1))) {
+      if (entries.length === 0) add(`${name}: []\n`)
+      else add(`${name}:\n`)
+      await inSlices(clock, entries, (entry) => add(`  ${textOf([entry]).replaceAll(/\n(?=[^\n])/g, '\n  ')}`))
+    }
     return text
   } catch {
     return null
   }
 }
 
+function textOf(value: unknown): string {
+  const document = new Document(value, { version: '1.2', sortMapEntries: true, aliasDuplicateObjects: false })
+  visit(document, {
+    Scalar(_, scalar) {
+      // As a block literal the library loses the blanks of a text that has nothing else.
+      if (typeof scalar.value === 'string' && scalar.value.trim() === '') scalar.type = 'QUOTE_DOUBLE'
+    },
+  })
+  return document.toString({ lineWidth: 0, blockQuote: 'literal' })
+}
+
 /** The single document of a text. Stops at the first error: a text can hold a million errors. */
-function composed(text: string): Document.Parsed {
+async function composed(clock: SliceClock, text: string): Promise<Document.Parsed> {
   const lines = new LineCounter()
+  lines.addNewLine(0)
   const refuse = (message: string, offset: number): never => {
     const { line, col } = lines.linePos(offset)
     throw new Error(`${message} at line ${line}, column ${col}`)
   }
-  function* tokens() {
-    for (const token of new Parser(lines.addNewLine).parse(text)) {
+  const parser = new Parser(lines.addNewLine)
+  const tokens: CST.Token[] = []
+  const keep = (found: Iterable<CST.Token>): void => {
+    for (const token of found) {
       if (token.type === 'error') refuse(token.message, token.offset)
-      yield token
+      tokens.push(token)
     }
   }
+  const guard = tokenGuard()
+  await inSlices(clock, new Lexer().lex(text), (lexeme) => {
+    guard(lexeme)
+    keep(parser.next(lexeme))
+  })
+  keep(parser.end())
   const composer = new Composer({
     version: '1.2',
     strict: true,
@@ -99,7 +124,7 @@ function composed(text: string): Document.Parsed {
     },
   })
   let document: Document.Parsed | null = null
-  for (const next of composer.compose(tokens(), true, text.length)) {
+  for (const next of composer.compose(tokens, true, text.length)) {
     if (document !== null) throw new Error('Source contains multiple documents')
     const [error] = next.errors
     if (error !== undefined) refuse(error.message, error.pos[0])
@@ -113,18 +138,18 @@ const scalarFollows = '\u001f'
 const documentFollows = '\u0002'
 
 /**
- * Refuses a document on which the parser would spend long: its time grows with tokens and lines, and with the square of
+ * Refuses, at a token, a document on which the parser would spend long: its time grows with tokens and lines, and with the square of
  * open collections and of anchors, tags and directives. Flow collections nest, and so do block collections that open on
  * the same line; indentation alone cannot nest deep in so few characters.
  */
-function guard(tokens: Iterable<string>): void {
+function tokenGuard(): (token: string) => void {
   let count = 0
   let flows = 0
   let opened = 0
   let properties = 0
   let aliases = 0
   let before = ''
-  for (const token of tokens) {
+  return (token) => {
     if (before === scalarFollows || token.includes('\n')) count += linesOf(token)
     else if (token !== scalarFollows && token !== documentFollows && token.trim() !== '') count++
     if (count > maxTokens) throw new Error(`more than ${maxTokens} tokens; JSON has more room`)
