@@ -14,7 +14,8 @@ export interface EndpointDefaults {
  * default. What is no endpoint stays as it is, for the schema to refuse.
  */
 export function withEndpointDefaults(input: unknown, { retry, timeout, rate_limit }: EndpointDefaults): unknown {
-  if (!isPlainObject(input)) return input
+  const isNothing = retry === undefined && timeout === undefined && rate_limit === undefined
+  if (isNothing || !isPlainObject(input)) return input
   const { request } = input
   return {
     ...input,

@@ -74,6 +74,12 @@ export function placeProblems(
   return Object.keys(problems).length === 0 ? null : problems
 }
 
+/** What stays of an existing config: what the new one leaves out, where its kind makes something for it. */
+function keptOf(existing: Config, made: Config, given: Config): Config {
+  const stays = (key: string): boolean => Object.hasOwn(made, key) && (given[key] ?? null) === null
+  return Object.fromEntries(Object.entries(existing).filter(([key]) => stays(key)))
+}
+
 /**
  * A config as it is stored. The kind completes the config; what the kind made for the existing row stays where the new
  * config leaves it out. Then the kind's schema checks the config and fills defaults, and the kind's `verify` checks it.
@@ -88,11 +94,8 @@ export async function completeConfig(
   | { readonly ok: true; readonly value: Readonly<Record<string, unknown>> }
   | { readonly ok: false; readonly fields: FieldErrors | string }
 > {
-  const filled = { ...(kind.fill?.(given, ctx.platform) ?? given) }
-  for (const key of Object.keys(filled)) {
-    const made = (given[key] ?? null) === null
-    if (made && existing !== null && Object.hasOwn(existing, key)) filled[key] = existing[key]
-  }
+  const made = kind.fill?.(given, ctx.platform) ?? given
+  const filled = existing === null ? made : { ...made, ...keptOf(existing, made, given) }
   const unopened = ctx.secrets.seals ? (await sealedRowsOf(ctx.secrets)).unopenedProblems(kind, filled) : null
   if (unopened !== null) return { ok: false, fields: unopened }
   const config = await checkStandard(kind.config, filled)
