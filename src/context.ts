@@ -88,6 +88,12 @@ export interface ConfigurationRoom {
   write<Answer>(workspaceId: string, more: number, write: () => Promise<Answer>): Promise<Answer>
 }
 
+/** Parses texts that tenants sent. Parsing holds the event loop, which all tenants share. */
+export interface Parsing {
+  /** Parses a text of so many bytes: a long one when it is the tenant's turn. */
+  run<Result>(tenant: string, bytes: number, parse: () => Result): Awaitable<Result>
+}
+
 /** Hands attempts that are about to be stored to the worker of this process. */
 export interface HandOff {
   /** The attempts as they are to be stored. Null when the worker takes none of them over. */
@@ -152,6 +158,7 @@ export interface Context {
   readonly configuration: ConfigurationCache
   /** Bounds how long a configuration may be. */
   readonly room: ConfigurationRoom
+  readonly parsing: Parsing
   /** Whether writes of different callers may share a batch. */
   readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */

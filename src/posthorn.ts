@@ -22,6 +22,7 @@ import type { AnyEvents } from './schema/catalogue.ts'
 import type { PluginInput } from './schema/plugin.ts'
 import { background } from './runtime/background.ts'
 import { lazy } from './runtime/lazy.ts'
+import { ParsingTurns } from './runtime/parsing-turns.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
@@ -106,6 +107,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
     room: configurationRoom(configuration, settings.limits.bytes),
+    parsing: new ParsingTurns(clock),
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),

@@ -55,6 +55,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
     const call: Call = {
       services,
       clock: ctx.clock,
+      parsing: ctx.parsing,
       request,
       url,
       workspace: workspace?.id ?? '',

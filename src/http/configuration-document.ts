@@ -6,6 +6,7 @@ import type { ConfigDocument } from '../schema/config.ts'
 import { isPlainObject } from '../schema/fields.ts'
 import { prefersJson } from './accept.ts'
 import { LongText } from './long-text.ts'
+import type { Sent } from './read.ts'
 import { json } from './respond.ts'
 
 /** Not every instance reads YAML. */
@@ -15,10 +16,15 @@ const yaml = lazy(() => import('./yaml.ts'))
  * The value of a config document: JSON where the content type says so or the text is JSON, else one document of YAML
  * 1.2.
  */
-export async function parseDocument(clock: SliceClock, text: string, contentType: string | null): Promise<unknown> {
-  if (contentType?.trimStart().toLowerCase().startsWith('application/json')) return parseJson(text)
+export async function parseDocument(
+  { request, clock, parsing, workspace }: Sent & { readonly clock: SliceClock },
+  text: string,
+): Promise<unknown> {
+  const parse = () => parsing.run(workspace, text.length, () => parseJson(text))
+  if (request.headers.get('content-type')?.trimStart().toLowerCase().startsWith('application/json'))
+    return await parse()
   try {
-    return parseJson(text)
+    return await parse()
   } catch {
     const { yamlToJson } = await yaml()
     const value = parseJson(await yamlToJson(clock, text))

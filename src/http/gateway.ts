@@ -127,7 +127,8 @@ class Gateway {
       const passed = await runInboundPlugins(ctx, request, found, signal)
       if (passed.kind === 'answered') return passed.response
       if (passed.kind === 'failed') return this.#failed(passed.response)
-      const incoming = eventOf(passed.request.body)
+      const { body } = passed.request
+      const incoming = await ctx.parsing.run(first.configuration.workspace.id, body.length, () => eventOf(body))
       await ctx.catalogue.check(incoming.event_type, incoming.data)
       if (tries === 0) await this.#ingest.admit(found.configuration.workspace)
       if (found.source.async) {

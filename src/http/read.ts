@@ -1,5 +1,6 @@
 import { parseJson } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
+import type { Call } from './route.ts'
 
 /** The bytes of a request's body. Reading stops at the first byte beyond `maxBytes`. */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array | 'too large'> {
@@ -62,13 +63,15 @@ export async function readText(request: Request, maxBytes: number): Promise<stri
   }
 }
 
+/** A request whose body is read, and who sent it. */
+export type Sent = Pick<Call, 'request' | 'maxBodyBytes' | 'parsing' | 'workspace'>
+
 /** The parsed body and the very text of it. Where a body is optional, an empty body counts as `{}`. */
 export async function readJson(
-  request: Request,
-  maxBytes: number,
+  { request, maxBodyBytes, parsing, workspace }: Sent,
   { optional = false } = {},
 ): Promise<{ readonly text: string; readonly value: unknown }> {
-  const text = await readText(request, maxBytes)
+  const text = await readText(request, maxBodyBytes)
   if (optional && text.trim() === '') return { text: '{}', value: {} }
-  return { text, value: parseJson(text) }
+  return { text, value: await parsing.run(workspace, text.length, () => parseJson(text)) }
 }

@@ -40,8 +40,10 @@ function besideLarge(engine: Engine): Contender {
     const endpoint = (await posthorn.endpoints.list('large', first)).data[0]!.id
     const source = (await posthorn.sources.list('large', first)).data[0]!.id
     const megabyte = 'lorem ipsum dolor '.repeat(58_000)
-    const send = async (path: string): Promise<void> => {
-      const body = '{"event_type":"x","data":{}}'
+    // JSON takes longest to parse where all names differ.
+    const names = JSON.stringify(Object.fromEntries(Array.from({ length: 90_000 }, (_, i) => [i.toString(36), ''])))
+    const send = async (path: string, data = '{}'): Promise<void> => {
+      const body = `{"event_type":"x","data":${data}}`
       await posthorn.gateway.fetch(new Request(`https://gateway.test${path}`, { method: 'POST', body }))
     }
 
@@ -66,6 +68,20 @@ function besideLarge(engine: Engine): Contender {
         () => posthorn.events.create('large', { event_type: 'x', data: { megabyte, n: made++ } }),
       ],
       'a sync that changes nothing, one a second': [1000, () => posthorn.config.sync('large', document)],
+      'a dump as JSON, one a second': [
+        1000,
+        async () => {
+          const asked = { method: 'POST', headers: { accept: 'application/json' } }
+          const answer = await posthorn.admin.fetch(
+            new Request('https://admin.test/workspaces/large/config/dump', asked),
+          )
+          await answer.arrayBuffer()
+        },
+      ],
+      'requests with 90,000 names in 1 MB, 16 at a time': [
+        1,
+        () => Promise.all(Array.from({ length: 16 }, () => send('/0', names))),
+      ],
     }
 
     async function measure(every: number, act: () => Promise<unknown>): Promise<Figures> {

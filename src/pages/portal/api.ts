@@ -70,6 +70,7 @@ export function portalApi(ctx: Context, given: Services, settings: PortalSetting
     return await offered.route.handle({
       services,
       clock: ctx.clock,
+      parsing: ctx.parsing,
       request: withBody(request, entered.body),
       url: new URL(request.url),
       workspace,
