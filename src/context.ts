@@ -94,6 +94,15 @@ export interface Parsing {
   run<Result>(tenant: string, bytes: number, parse: () => Result): Awaitable<Result>
 }
 
+/** Makes reads that tenants ask for, which may take the engine long: few at once, one at a time for each tenant. */
+export interface Reading {
+  /**
+   * Reads when it is the tenant's turn, unless `signal` aborts before.
+   * @throws PosthornError `overloaded` where too many reads of the tenant wait
+   */
+  run<Answer>(tenant: string, signal: AbortSignal, read: () => Promise<Answer>): Promise<Answer>
+}
+
 /** Hands attempts that are about to be stored to the worker of this process. */
 export interface HandOff {
   /** The attempts as they are to be stored. Null when the worker takes none of them over. */
@@ -159,6 +168,7 @@ export interface Context {
   /** Bounds how long a configuration may be. */
   readonly room: ConfigurationRoom
   readonly parsing: Parsing
+  readonly reading: Reading
   /** Whether writes of different callers may share a batch. */
   readonly batches: boolean
   /** Whether a write whose connection was lost is sent once more. Nothing can follow an error in a transaction of the host. */

@@ -23,6 +23,7 @@ import type { PluginInput } from './schema/plugin.ts'
 import { background } from './runtime/background.ts'
 import { lazy } from './runtime/lazy.ts'
 import { ParsingTurns } from './runtime/parsing-turns.ts'
+import { ReadingTurns } from './runtime/reading-turns.ts'
 import { catalogue } from './services/catalogue.ts'
 import { composeServices } from './services/compose.ts'
 import { configurationCache, configurationReader } from './services/configuration-cache.ts'
@@ -108,6 +109,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     configuration,
     room: configurationRoom(configuration, settings.limits.bytes),
     parsing: new ParsingTurns(clock),
+    reading: new ReadingTurns(),
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),

@@ -56,6 +56,7 @@ export function adminHandler(ctx: Context, services: Services): Handler {
       services,
       clock: ctx.clock,
       parsing: ctx.parsing,
+      reading: ctx.reading,
       request,
       url,
       workspace: workspace?.id ?? '',

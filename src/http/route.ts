@@ -1,4 +1,4 @@
-import type { Parsing } from '../context.ts'
+import type { Parsing, Reading } from '../context.ts'
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Method } from '../operations/operation.ts'
 import type { Services } from '../services/use-cases.ts'
@@ -9,6 +9,7 @@ export interface Call {
   readonly services: Services
   readonly clock: EngineClock
   readonly parsing: Parsing
+  readonly reading: Reading
   readonly request: Request
   readonly url: URL
   /** The id of the workspace that the path names; empty where it names none. */

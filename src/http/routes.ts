@@ -36,6 +36,15 @@ const ofTheApi: readonly Route[] = [
   },
 ]
 
+/** Operations that read much, beside lists and statistics. */
+const readsMuch: ReadonlySet<OperationName> = new Set([
+  'config.dump',
+  'config.sync',
+  'events.replay',
+  'events.erase',
+  'events.explain',
+])
+
 /** The whole administrative API: what it says of itself, and the operations. */
 export const routes: readonly Route[] = [
   ...ofTheApi,
@@ -48,10 +57,12 @@ function routeOf(name: OperationName, operation: Operation): Route {
   const scoped = path.startsWith('{P}')
   const ids = [...path.matchAll(/\{([a-z_]+)\}/g)].map(([, name]) => name!) // the group matched
   const hasId = ids.includes('id')
+  const isReading = operation.list === true || operation.asks !== undefined || readsMuch.has(name)
   const read = (call: Call) => readArguments(call, name, operation)
   async function perform(call: Call, args: readonly unknown[]): Promise<unknown> {
     const useCase: Function = functionOf(call.services, name)
-    const answer = await useCase(...args)
+    const work = async (): Promise<unknown> => await useCase(...args)
+    const answer = await (isReading ? call.reading.run(call.workspace, call.request.signal, work) : work())
     if (isChange(operation, args, answer)) call.tell({ operation: name, ...subjectOf(operation, args, answer) })
     return answer
   }

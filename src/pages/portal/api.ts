@@ -71,6 +71,7 @@ export function portalApi(ctx: Context, given: Services, settings: PortalSetting
       services,
       clock: ctx.clock,
       parsing: ctx.parsing,
+      reading: ctx.reading,
       request: withBody(request, entered.body),
       url: new URL(request.url),
       workspace,
@@ -93,8 +94,8 @@ interface Entered {
 /** The request with its body, which was read. */
 function withBody(request: Request, body: Uint8Array): Request {
   if (request.body === null) return request
-  const { url, method, headers } = request
-  return new Request(url, { method, headers, body: body as Uint8Array<ArrayBuffer> }) // no bytes are shared
+  const { url, method, headers, signal } = request
+  return new Request(url, { method, headers, signal, body: body as Uint8Array<ArrayBuffer> }) // no bytes are shared
 }
 
 function refusalOf({ right }: Offered, { readOnly }: Session, { allow }: PortalSettings): string | null {
