@@ -120,17 +120,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
       if (hint === null || ownQueue) return hint?.()
       later.run('handing jobs to the queue', () => queue.add(added).then(hint))
     },
-    async resumed(endpointIds) {
-      if (endpointIds.length === 0) return
-      try {
-        await queue.resume?.(endpointIds)
-        jobs.wakeIn(0, 'added')
-      } catch (cause) {
-        log.warn('resumed endpoints could not be told to the queue; their deliveries begin within ten minutes', {
-          cause,
-        })
-      }
-    },
+    resumed: (endpointIds) => resume(ctx, jobs, endpointIds),
     emit,
   }
 
@@ -140,6 +130,16 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const worker = { ctx, operational, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
   const parts = { [inside]: { ctx, services: composed.services } }
   return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker), ...parts }
+}
+
+async function resume({ queue, log }: Context, jobs: Wakeup, endpointIds: readonly string[]): Promise<void> {
+  if (endpointIds.length === 0) return
+  try {
+    await queue.resume?.(endpointIds)
+    jobs.wakeIn(0, 'added')
+  } catch (cause) {
+    log.warn('resumed endpoints could not be told to the queue; their deliveries begin within ten minutes', { cause })
+  }
 }
 
 /** All of an instance but what the worker answers to. */
