@@ -107,9 +107,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
-    room: configurationRoom(configuration, settings.limits.bytes),
-    parsing: new ParsingTurns(clock),
-    reading: new ReadingTurns(),
+    ...boundsOfTenants(configuration, settings, clock),
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
@@ -130,6 +128,19 @@ function assemble(platform: Platform, options: Options): Posthorn {
   const worker = { ctx, operational, ingest, deliver, background: later, jobs, time: movable(options.clock), changed }
   const parts = { [inside]: { ctx, services: composed.services } }
   return { ...handlersAndFunctions(ctx, composed, routes, on), ...workerOnDemand(worker), ...parts }
+}
+
+/** What keeps a tenant from taking more of the process than others would notice. */
+function boundsOfTenants(
+  configuration: Context['configuration'],
+  { limits }: Context['settings'],
+  clock: Context['clock'],
+): Pick<Context, 'room' | 'parsing' | 'reading'> {
+  return {
+    room: configurationRoom(configuration, limits.bytes),
+    parsing: new ParsingTurns(clock),
+    reading: new ReadingTurns(),
+  }
 }
 
 async function resume({ queue, log }: Context, jobs: Wakeup, endpointIds: readonly string[]): Promise<void> {
