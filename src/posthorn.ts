@@ -107,7 +107,7 @@ function assemble(platform: Platform, options: Options): Posthorn {
     thisProcess: () => (thisProcess ??= { id: ctx.newId(), version, runtime: platform.vitals().version }),
     uptimeMs: () => clock.elapsed() - startedAt,
     configuration,
-    ...boundsOfTenants(configuration, settings, clock),
+    ...boundsOfTenants(configuration, settings, clock, platform),
     batches: platform.batches,
     resends: true,
     newId: idMaker(clock.now, platform.randomBytes),
@@ -135,12 +135,12 @@ function boundsOfTenants(
   configuration: Context['configuration'],
   { limits }: Context['settings'],
   clock: Context['clock'],
+  { batches }: Platform,
 ): Pick<Context, 'room' | 'parsing' | 'reading'> {
-  return {
-    room: configurationRoom(configuration, limits.bytes),
-    parsing: new ParsingTurns(clock),
-    reading: new ReadingTurns(),
-  }
+  const room = configurationRoom(configuration, limits.bytes)
+  if (batches) return { room, parsing: new ParsingTurns(clock), reading: new ReadingTurns() }
+  // On edge runtimes no request may wait for what another one does.
+  return { room, parsing: { run: (_, _bytes, parse) => parse() }, reading: { run: (_, _signal, read) => read() } }
 }
 
 async function resume({ queue, log }: Context, jobs: Wakeup, endpointIds: readonly string[]): Promise<void> {

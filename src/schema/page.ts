@@ -56,7 +56,10 @@ export interface ListInput {
    * @deprecated use `limit`
    */
   readonly page_size?: number
-  /** Rows of a cursor page, 1 to 1000. Default 20. */
+  /**
+   * Rows of a cursor page, 1 to 1000. Default 20. A page of endpoints, sources, plugins or workspaces ends early, with `next` set,
+   * when the JSON of its rows reaches 4 MiB.
+   */
   readonly limit?: number
   /** By id, which sorts by time. Default `id.desc`: the newest first. */
   readonly sort?: 'id.desc' | 'id.asc'
