@@ -82,7 +82,7 @@ export interface ConfigurationRoom {
   /**
    * Makes a write by which the configuration grows by `more` bytes of JSON. What is beyond the bound already may stay and
    * shrink. Storage does not count bytes, so the bound is not sharp: while several processes write, each may go beyond
-   * it by an eighth.
+   * it by an eighth. What was refused or only tried counts as written until the whole is read again.
    * @throws PosthornError `validation` where there is no room.
    */
   write<Answer>(workspaceId: string, more: number, write: () => Promise<Answer>): Promise<Answer>

@@ -36,14 +36,8 @@ const ofTheApi: readonly Route[] = [
   },
 ]
 
-/** Operations that read much, beside lists and statistics. */
-const readsMuch: ReadonlySet<OperationName> = new Set([
-  'config.dump',
-  'config.sync',
-  'events.replay',
-  'events.erase',
-  'events.explain',
-])
+/** Operations that read much, beside lists and statistics. None that writes: a write may take minutes, and would keep a place. */
+const readsMuch: ReadonlySet<OperationName> = new Set(['config.dump', 'events.explain'])
 
 /** The whole administrative API: what it says of itself, and the operations. */
 export const routes: readonly Route[] = [

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 
 import { ParsingTurns } from '../../src/runtime/parsing-turns.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
@@ -61,6 +61,7 @@ test('short texts never wait', async () => {
 })
 
 test('bodies of the gateway and of the administrative API are parsed so, each for its workspace', async () => {
+  const run = vi.spyOn(ParsingTurns.prototype, 'run')
   const posthorn = createTestPosthorn()
   await posthorn.workspaces.create({ id: 'acme' })
   await posthorn.sources.create('acme', { config: { http: { path: '/in' } } })
@@ -78,4 +79,8 @@ test('bodies of the gateway and of the administrative API are parsed so, each fo
   const { data: events } = await posthorn.events.list('acme', { limit: 100 })
   expect(events).toHaveLength(40)
   expect(events.every((event) => JSON.stringify(event.data) === JSON.stringify(data))).toBe(true)
+  const length = Buffer.byteLength(body)
+  expect(run.mock.calls.filter(([tenant, bytes]) => tenant === 'acme' && bytes === length)).toHaveLength(20)
+  expect(run.mock.calls.filter(([tenant, bytes]) => tenant === 'acme' && bytes === body.length)).toHaveLength(20)
+  run.mockRestore()
 })
