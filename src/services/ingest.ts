@@ -13,7 +13,7 @@ import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { MessageWriter } from './message-writer.ts'
 import { lazy } from '../runtime/lazy.ts'
-import { TenantSlices } from '../runtime/tenant-slices.ts'
+import { WorkTurns } from '../runtime/work-turns.ts'
 import { taken } from './violation-error.ts'
 
 /** An event as it comes in. `data` is its text. */
@@ -65,7 +65,7 @@ type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => 
 export function ingestService(ctx: Context): Ingest {
   const entries = new EntryWriter(ctx)
   const messages = new MessageWriter(ctx)
-  const plans = new TenantSlices(ctx.clock)
+  const plans = new WorkTurns(ctx.clock, { rests: false })
   const matched: AttemptsOf = (event, configuration) => {
     const plan = () => fanout(event.id, configuration.match(event.event_type), event.created_at, ctx.newId)
     return configuration.endpoints.size > maxAtOnce ? plans.run(configuration.workspace.id, plan) : plan()
