@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 18,
     'memory/index': 15,
     'node/index': 56,
-    'postgres/index': 46,
+    'postgres/index': 47,
     'redis/index': 42,
     // With the page, which browsers load: most of the weight.
     'pages/dashboard': 110,

@@ -1,5 +1,5 @@
 import { json } from './values.ts'
-import { raw, type Sql, sql } from './sql.ts'
+import { joined, raw, type Sql, sql } from './sql.ts'
 
 /** What a column holds in a row; a missing value is null. */
 type Cell = string | number | boolean | null | undefined
@@ -35,15 +35,16 @@ export function rowsOf<Item>(items: readonly Item[], idOf: (item: Item) => strin
 function rowOf<Item>(item: Item, idOf: (item: Item) => string, columns: Columns<Item>): Sql {
   const cells = Object.entries(columns).map(([name, [type, of]]) => {
     const cell = of(item, 0)
-    const value = isNull(cell) ? null : String(cell)
-    const typed = type === 'id' ? 'text collate "C"' : type === 'text' ? 'text' : `text::${type}`
-    return sql`, ${value}::${raw(`${typed} as ${name}`)}`
+    return sql`, ${isNull(cell) ? null : String(cell)}::${typed(type)} as ${raw(name)}`
   })
   return sql`select ${idOf(item)}::text collate "C" as id${joined(cells)}`
 }
 
-function joined(pieces: readonly Sql[]): Sql {
-  return pieces.reduce((before, each) => sql`${before}${each}`, raw(''))
+const asId = raw('text collate "C"')
+const asText = raw('text')
+
+function typed(type: Type): Sql {
+  return type === 'id' ? asId : type === 'text' ? asText : raw(`text::${type}`)
 }
 
 /** Between texts that are sent as one: no JSON text has it, and hardly any other text. */
