@@ -11,7 +11,6 @@ import { unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { inTurns } from './claim-in-turns.ts'
 import { hintsRead, moved } from './claim-moves.ts'
-import { isLazy, lazyCommit } from './lazy-commit.ts'
 import { giveBackLost } from './release.ts'
 import { deliveryOf, loading } from './loading.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
@@ -105,8 +104,7 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
   const { now, leaseMs, token } = round
   const maxBytes = unseen(Math.min(maxUsualData, Math.floor(maxLoadedBytes / round.limit)), 'int')
   return sql`
-    with ${lazyCommit},
-    ${hintsRead(db)},
+    with ${hintsRead(db)},
     ${slotsInUse(round)}
     ${parts},
     locked_jobs as materialized (${taken}),
@@ -120,7 +118,6 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
     select t.id as job, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until${loads ? raw(', l.*') : nothing}
     from (${summary}) s left join taken t on true
     ${loads ? sql`left join lateral (${loading(db, raw('t.id'), maxBytes)}) l on true` : nothing}
-    where ${isLazy}
     order by ${order}`
 }
 

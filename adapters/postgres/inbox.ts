@@ -3,7 +3,6 @@ import { LostLeases } from '../../src/core/lost-leases.ts'
 import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
-import { isLazy, lazyCommit } from './lazy-commit.ts'
 import { storable } from '../sql/rows.ts'
 import { type Sql, sql } from '../sql/sql.ts'
 import type { Listener } from './listener.ts'
@@ -108,8 +107,7 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
       }
       const token = crypto.randomUUID()
       const rows = await run(sql`
-        with recursive ${lazyCommit},
-        walk as (
+        with recursive walk as (
           ${workspaces(last, options)}
         ),
         lines as materialized (select name, step from walk where has_due = 1),
@@ -137,12 +135,10 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
           where m.id = any(array(select id from chosen))
           returning m.*
         )
-        select t.* from taken t join chosen c on c.id = t.id where ${isLazy} order by c.place`).catch(
-        (cause: unknown) => {
-          lost.add({ token, until: now + leaseMs })
-          throw cause
-        },
-      )
+        select t.* from taken t join chosen c on c.id = t.id order by c.place`).catch((cause: unknown) => {
+        lost.add({ token, until: now + leaseMs })
+        throw cause
+      })
       const taken = rows.map(takenOf)
       last = taken.at(-1)?.workspaceId ?? last
       return taken
@@ -151,9 +147,8 @@ export function postgresInbox(db: Database, notify: Notify, listener: Listener |
     async done(taken) {
       if (taken.length === 0) return
       await run(sql`
-        with ${lazyCommit},
-        locked as (${lockedMessages(taken)})
-        delete from ${t.messages} m using locked where m.id = locked.id and ${isLazy}`)
+        with locked as (${lockedMessages(taken)})
+        delete from ${t.messages} m using locked where m.id = locked.id`)
     },
 
     async release(taken) {
