@@ -40,11 +40,8 @@ function rowOf<Item>(item: Item, idOf: (item: Item) => string, columns: Columns<
   return sql`select ${idOf(item)}::text collate "C" as id${joined(cells)}`
 }
 
-const asId = raw('text collate "C"')
-const asText = raw('text')
-
 function typed(type: Type): Sql {
-  return type === 'id' ? asId : type === 'text' ? asText : raw(`text::${type}`)
+  return raw(type === 'id' ? 'text collate "C"' : type === 'text' ? 'text' : `text::${type}`)
 }
 
 /** Between texts that are sent as one: no JSON text has it, and hardly any other text. */

@@ -15,14 +15,14 @@ export interface Shape {
   text: string | null
 }
 
-/** What the pieces that begin alike have in common. `next`: by the shape of the insert that follows, or by `aValue`. */
+/** A tree of what was written: each insert leads on to a stem, a piece of SQL by its shape, and any value by `aValue`. */
 interface Stem {
   shape: Shape | null
   readonly next: Map<object, Stem>
 }
 
 const aValue = {}
-/** More are not remembered: then all are forgotten, and made again. */
+/** When there are more stems and words, all are forgotten, and made again as they are asked for. */
 const maxStems = 20_000
 const templates = new Map<TemplateStringsArray, Stem>()
 const words = new Map<string, Shape>()

@@ -7,8 +7,8 @@ interface Piece extends Waits {
 }
 
 /**
- * Pieces of work for tenants that may hold the event loop for long, each piece for some milliseconds or a thousand pieces that came in
- * the same turn. A piece is done at once until two milliseconds of a turn were used; what comes then waits for the next turn.
+ * Work for tenants that may hold the event loop for long: a piece that takes milliseconds, or a thousand pieces that come in the same
+ * turn. A piece is done at once until two milliseconds of a turn were used; what comes then waits for the next turn.
  * Tenants take turns, and the pieces of a tenant are done in the order in which they came.
  */
 export class WorkTurns {

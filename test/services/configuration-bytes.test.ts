@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 
+import { refuseCut } from '../../src/services/listing.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { onEveryEngine } from '../support/engines.ts'
 
@@ -121,4 +122,12 @@ onEveryEngine((fresh) => {
     })
     expect((await posthorn.endpoints.list('acme', { page_size: 2, page_no: 3 })).data).toHaveLength(1)
   })
+})
+
+test('a numbered page that storage cut is refused though its rows are shorter as shown; one whose rows went meanwhile is not', () => {
+  const page = { rows: ['a', 'b'], total: 10, preceded: false, followed: true }
+  const asked = { page: 1, limit: 10, after: null, before: null, descending: true }
+  const judged = (shown: number) => () => refuseCut(page, asked, { max: 100, bytes: () => shown })
+  expect(judged(90)).toThrow('request validation')
+  expect(judged(20)).not.toThrow()
 })
