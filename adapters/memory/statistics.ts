@@ -8,8 +8,8 @@ import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import { addCauses } from './causes.ts'
 import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
 
-/** Notes that wait at most: memory folds them itself where nobody does. */
-const maxNotes = 1000
+/** Notes that wait at most. Then memory folds them itself: a few at a time, as a fold holds the event loop. */
+const maxNotes = 100
 
 export function memoryStatistics(access: Access): Statistics {
   return {

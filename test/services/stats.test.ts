@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 
+import { memory } from '../../adapters/memory/index.ts'
 import { createAdminClient } from '../../src/client.ts'
 import type { Options } from '../../src/options.ts'
 import type { Attempt } from '../../src/schema/attempt.ts'
@@ -30,6 +31,17 @@ async function shop(options: Options = {}) {
   }
   return { posthorn, endpoint, publish }
 }
+
+test('memory sums outcomes a few at a time, so that the event loop is not held for long', async () => {
+  const storage = memory()
+  const { posthorn, endpoint } = await shop({ storage })
+  await endpoint('one')
+  const events = Array.from({ length: 250 }, () => ({ event_type: 'paid', data: {} }))
+  await posthorn.events.createMany('default', events)
+  await posthorn.tick()
+  expect(await storage.statistics.fold()).toBeLessThan(100)
+  expect(total((await posthorn.stats('default')).data)).toEqual([250, 0, 0, 0])
+})
 
 onEveryEngine((fresh) => {
   test('sums equal the attempts, by time and by group, after rollups too; test deliveries are left out', async () => {
