@@ -8,7 +8,7 @@ import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import { addCauses } from './causes.ts'
 import { type Access, type KeptSum, type Room, roomOf, type RoomStatistics, type State } from './state.ts'
 
-/** Notes that wait at most. Then memory folds them itself: a few at a time, as a fold holds the event loop. */
+/** When so many notes wait, memory folds them itself: a few at a time, since a fold holds the event loop. */
 const maxNotes = 100
 
 export function memoryStatistics(access: Access): Statistics {

@@ -6,7 +6,7 @@ import { json } from '../sql/values.ts'
 import { type Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 
-/** Rows of notes that go at once, each of at most 500 settlements: to fold 20,000 notes holds the event loop for 30 ms. */
+/** Rows of notes that go at once, each of at most 500 settlements: a fold of 20,000 notes holds the event loop for 25 ms. */
 const maxRows = raw('40')
 const columns = raw(countNames.join(', '))
 const typed = raw(countNames.map((name) => `${name} bigint`).join(', '))
