@@ -5,7 +5,7 @@ import { json } from '../sql/values.ts'
 /** The most jobs and groups of all workspaces together that a statement looks at, unless more are asked for. */
 const minLooks = 128
 /** Lines and groups that are looked at beyond the limit, since some turn out to have nothing, or something later. */
-const spare = 8
+const spare = 4
 
 /** Clocks of processes differ: a workspace that was served a moment ahead is still in line. */
 export const skewMs = 1000
