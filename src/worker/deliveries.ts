@@ -62,9 +62,10 @@ export class Deliveries {
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
       const maxInLine = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
       const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead: maxInLine })
-      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads: ctx.ownQueue })
+      const loads = ctx.ownQueue // the storage's own queue answers the attempts with their jobs
+      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads })
       const { admitted, surplus } = slots.taken(claims, request)
-      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced)
+      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // loaded ones wait for no others
       const givenBack = holds.giveBack(surplus, { insists: false }) // of slow and new endpoints, which have one slot
       if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
       return admitted.length

@@ -8,6 +8,7 @@ const wide = Array.from({ length: 450 }, (_, n) => rows.attempt(`t${n}`, 'e', { 
 const enqueue = { enqueue: true }
 
 describeRedis('an event for hundreds of endpoints on Redis', () => {
+  let server: Awaited<ReturnType<typeof sharedRedis>>
   let client: TestClient
   let namespace: string
   let storage: ReturnType<typeof redis>
@@ -15,7 +16,7 @@ describeRedis('an event for hundreds of endpoints on Redis', () => {
   let scriptsLeft = Infinity
 
   beforeAll(async () => {
-    const server = await sharedRedis()
+    server = await sharedRedis()
     client = await clients[0]!.open(server.url)
   })
   beforeEach(() => {
@@ -26,7 +27,10 @@ describeRedis('an event for hundreds of endpoints on Redis', () => {
   afterEach(async () => {
     await storage.close()
   })
-  afterAll(() => client.close())
+  afterAll(async () => {
+    client.close()
+    await server.stop()
+  })
 
   /** A storage of a process that dies after some scripts of an ingest. */
   async function storedUntil(scripts: number): Promise<number> {

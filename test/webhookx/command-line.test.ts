@@ -178,8 +178,9 @@ function meaning(text: string): unknown {
 
 describe.skipIf(missing !== null)(`documents beside WebhookX${missing === null ? '' : ` (${missing})`}`, () => {
   let rival: Webhookx
-  const files = mkdtempSync(join(tmpdir(), 'posthorn-documents-'))
+  let files: string
   beforeAll(async () => {
+    files = mkdtempSync(join(tmpdir(), 'posthorn-documents-'))
     rival = await startWebhookx(inject('postgresUrl')!) // skipped where it is null
   })
   afterAll(async () => {
