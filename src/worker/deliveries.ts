@@ -66,7 +66,7 @@ export class Deliveries {
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads })
       const { admitted, surplus } = slots.taken(claims, request)
       for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // loaded ones wait for no others
-      const givenBack = holds.giveBack(surplus, { insists: false }) // of slow and new endpoints, which have one slot
+      const givenBack = holds.giveBack(surplus, { insists: paced }) // of slow and new endpoints, which have one slot
       if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
       return admitted.length
     } finally {

@@ -5,7 +5,7 @@ import { isHeld } from '../core/endpoint-row.ts'
 import { batcher, type Batcher } from '../runtime/batcher.ts'
 import { jobOf } from '../services/job-of.ts'
 import type { Deliveries } from './deliveries.ts'
-import { claimsOf, type Hold, type Holds, leaseMs, lengthenEveryMs } from './holds.ts'
+import { type Hold, type Holds, leaseMs, lengthenEveryMs } from './holds.ts'
 import type { LetGo } from './let-go.ts'
 import type { Lines } from './lines.ts'
 import type { Rests } from './resting-endpoints.ts'
@@ -101,9 +101,8 @@ export class LocalHandOff implements HandOff {
 
   /** Gives up jobs that were taken over. `mayBe`: they may be in the queue. */
   async #giveBack(given: readonly Hold[], mayBe: boolean): Promise<void> {
-    const { holds, letGo } = this.#needs
-    const asked = mayBe ? holds.giveBack(claimsOf(given), { insists: false }) : Promise.resolve()
-    await letGo.unsent(given, asked)
+    const { letGo } = this.#needs
+    await (mayBe ? letGo.giveBack(given) : letGo.unsent(given, Promise.resolve()))
   }
 
   /** Adds a job to a queue that is not the storage's. Answers whether it is held. */

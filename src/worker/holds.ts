@@ -16,6 +16,18 @@ export interface Hold {
   readonly cancellation: Cancellation
 }
 
+/** How a job leaves this process: out of the queue, or back into the queue. */
+type How = 'complete' | 'release'
+
+/** A call to the queue that failed, and is to be made again. */
+interface FailedCall {
+  readonly how: How
+  readonly claims: readonly Claim[]
+  /** When the leases have ended, on the clock's `elapsed`: then nothing is left to do. */
+  readonly until: number
+  readonly left: () => void
+}
+
 export function claimsOf(holds: readonly Hold[]): readonly Claim[] {
   return holds.map(({ claim }) => claim)
 }
@@ -28,6 +40,7 @@ export class Holds {
   /** Holds on jobs that are being stored. The queue does not know them yet. */
   readonly #begun = new Set<Hold>()
   readonly #fewer: Wakeup
+  #failed: FailedCall[] = []
   #isClosed = false
   /** Calls of `complete` and `giveBack` that have not ended. */
   #leaving = 0
@@ -95,19 +108,38 @@ export class Holds {
     this.#givingBack--
   }
 
-  async #leave(how: 'complete' | 'release', claims: readonly Claim[], insists: boolean): Promise<void> {
+  async #leave(how: How, claims: readonly Claim[], insists: boolean): Promise<void> {
     if (claims.length === 0) return
-    const { clock } = this.#ctx
-    const leaseEndsAt = clock.elapsed() + leaseMs
     this.#leaving++
-    while (!(await this.#tryTo(how, claims)) && insists && !this.#isClosed && clock.elapsed() < leaseEndsAt) {
-      await clock.sleep(againMs)
+    if (!(await this.#tryTo(how, claims)) && insists) {
+      const until = this.#ctx.clock.elapsed() + leaseMs
+      await new Promise<void>((left) => this.#tryLater({ how, claims, until, left }))
     }
     this.#leaving--
     this.#fewer.wake('freed')
   }
 
-  async #tryTo(how: 'complete' | 'release', claims: readonly Claim[]): Promise<boolean> {
+  /** Many calls fail while the engine is away. Each second they are made again as a single one. */
+  #tryLater(call: FailedCall): void {
+    this.#failed.push(call)
+    if (this.#failed.length === 1) void this.#ctx.clock.sleep(againMs).then(() => this.#tryAgain())
+  }
+
+  async #tryAgain(): Promise<void> {
+    const failed = this.#failed.splice(0)
+    for (const how of ['complete', 'release'] as const) {
+      const calls = failed.filter((call) => call.how === how)
+      const claims = calls.flatMap((call) => call.claims)
+      const isDone = claims.length === 0 || (await this.#tryTo(how, claims))
+      const now = this.#ctx.clock.elapsed()
+      for (const call of calls) {
+        if (isDone || this.#isClosed || now >= call.until) call.left()
+        else this.#tryLater(call)
+      }
+    }
+  }
+
+  async #tryTo(how: How, claims: readonly Claim[]): Promise<boolean> {
     try {
       await this.#ctx.queue[how](claims)
       return true

@@ -247,6 +247,26 @@ test('where nobody knows whether an event was stored, the job is given back, and
   await posthorn.stop()
 })
 
+test('where the engine goes away with the answer, the job is given back as soon as the engine is there again', async () => {
+  const storage = memory()
+  let isAway = false
+  const dying = intercepted(storage, async (name, call) => {
+    const done = isAway && name !== 'events.ingest' ? undefined : await call()
+    if (isAway) throw new Error('connection terminated')
+    return done
+  })
+  const { posthorn, clock, http, publish, settle } = await instance({ storage: dying })
+  await posthorn.start()
+  await settle()
+  isAway = true
+  await expect(publish('e')).rejects.toThrow('connection terminated')
+  await clock.advance('4s')
+  isAway = false
+  await clock.advance('2s')
+  expect(http.sent).toHaveLength(1)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('an event that is being stored while leases are lengthened is sent when it is stored', async () => {
   const storage = memory()
   let stored = Promise.resolve()
@@ -323,6 +343,28 @@ test('a queue of another engine gets the job as held before the request is sent'
   await answer()
   expect(await statuses()).toEqual(['SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL', 'SUCCESSFUL'])
   await posthorn.stop()
+})
+
+test('a queue of another engine that went away with its answer gets the job back as soon as it is there again', async () => {
+  const { queue } = memory()
+  let isAway = false
+  const { posthorn, clock, http, publish, settle } = await instance({
+    queue: intercepted({ queue }, async (name, call) => {
+      const done = isAway && name !== 'queue.add' ? undefined : await call()
+      if (isAway) throw new Error('connection terminated')
+      return done
+    }).queue,
+  })
+  await posthorn.start()
+  await settle()
+  isAway = true
+  await publish('e')
+  await clock.advance('4s')
+  expect(http.sent).toHaveLength(0)
+  isAway = false
+  await clock.advance('2s')
+  expect(http.sent).toHaveLength(1)
+  await posthorn.stop({ timeoutMs: 0 })
 })
 
 test('an engine whose queue takes no leases is claimed from', async () => {
