@@ -7,7 +7,7 @@ import { type Wakeup, wakeup } from './wakeup.ts'
 export const leaseMs = 30_000
 /** Leases are lengthened three times while they last, so that two failures in a row lose no hold. */
 export const lengthenEveryMs = leaseMs / 3
-const againMs = 1000
+const againMs = 250
 
 /** A job that this process holds: the job is being loaded, sent or settled. */
 export interface Hold {
@@ -119,7 +119,7 @@ export class Holds {
     this.#fewer.wake('freed')
   }
 
-  /** Many calls fail while the engine is away. Each second they are made again as a single one. */
+  /** Many calls fail while the engine is away. They are made again as a single one, four times a second. */
   #tryLater(call: FailedCall): void {
     this.#failed.push(call)
     if (this.#failed.length === 1) void this.#ctx.clock.sleep(againMs).then(() => this.#tryAgain())
