@@ -40,7 +40,7 @@ export class Holds {
   /** Holds on jobs that are being stored. The queue does not know them yet. */
   readonly #begun = new Set<Hold>()
   readonly #fewer: Wakeup
-  #failed: FailedCall[] = []
+  readonly #failed: FailedCall[] = []
   #isClosed = false
   /** Calls of `complete` and `giveBack` that have not ended. */
   #leaving = 0
