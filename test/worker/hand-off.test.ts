@@ -262,7 +262,7 @@ test('where the engine goes away with the answer, the job is given back as soon 
   await expect(publish('e')).rejects.toThrow('connection terminated')
   await clock.advance('4s')
   isAway = false
-  await clock.advance('2s')
+  await clock.advance('1s')
   expect(http.sent).toHaveLength(1)
   await posthorn.stop({ timeoutMs: 0 })
 })
@@ -345,11 +345,13 @@ test('a queue of another engine gets the job as held before the request is sent'
   await posthorn.stop()
 })
 
-test('a queue of another engine that went away with its answer gets the job back as soon as it is there again', async () => {
+test('a queue of another engine that went away with its answer gets its jobs back as soon as it is there again', async () => {
   const { queue } = memory()
   let isAway = false
+  let askedBack: number[] = []
   const { posthorn, clock, http, publish, settle } = await instance({
-    queue: intercepted({ queue }, async (name, call) => {
+    queue: intercepted({ queue }, async (name, call, [claims]) => {
+      if (name === 'queue.release') askedBack.push((claims as readonly unknown[]).length)
       const done = isAway && name !== 'queue.add' ? undefined : await call()
       if (isAway) throw new Error('connection terminated')
       return done
@@ -358,12 +360,37 @@ test('a queue of another engine that went away with its answer gets the job back
   await posthorn.start()
   await settle()
   isAway = true
-  await publish('e')
+  for (let n = 0; n < 3; n++) await publish('e')
+  await clock.advance(100)
+  askedBack = []
   await clock.advance('4s')
+  expect(new Set(askedBack)).toEqual(new Set([3])) // all in one call
+  expect(askedBack).toHaveLength(16)
   expect(http.sent).toHaveLength(0)
   isAway = false
-  await clock.advance('2s')
+  await clock.advance('1s')
+  expect(http.sent).toHaveLength(3)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('what a claim brought too many of is given back as soon as the engine is there again', async () => {
+  const storage = memory()
+  let isAway = true
+  const dying = intercepted(storage, async (name, call) => {
+    if (name === 'queue.release' && isAway) throw new Error('connection terminated')
+    return await call()
+  })
+  const { posthorn, clock, http, publish, answer } = await instance({ storage: dying })
+  for (let n = 0; n < 3; n++) await publish('e')
+  await posthorn.start()
+  await clock.advance(0)
+  expect(http.sent).toHaveLength(1) // a new endpoint gets a single request
+  await answer()
+  await clock.advance('4s')
   expect(http.sent).toHaveLength(1)
+  isAway = false
+  await clock.advance('1s')
+  expect(http.sent).toHaveLength(3)
   await posthorn.stop({ timeoutMs: 0 })
 })
 
