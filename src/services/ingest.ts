@@ -134,7 +134,7 @@ async function store(
   }
   const made = attemptsOf(event, configuration)
   const planned = made instanceof Promise ? await made : made
-  const handed = ctx.handOff.to?.take(configuration, planned)
+  const handed = ctx.handOff.to?.take(configuration, planned, incoming.data.length)
   const attempts = handed?.attempts ?? planned
   const { workspace, revision } = configuration
   const plain = { workspaceId: workspace.id, revision, event, attempts }

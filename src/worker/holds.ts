@@ -8,6 +8,8 @@ export const leaseMs = 30_000
 /** Leases are lengthened three times while they last, so that two failures in a row lose no hold. */
 export const lengthenEveryMs = leaseMs / 3
 const againMs = 250
+/** The most jobs of a call to the queue. */
+const maxInCall = 1000
 
 /** A job that this process holds: the job is being loaded, sent or settled. */
 export interface Hold {
@@ -30,6 +32,11 @@ interface FailedCall {
 
 export function claimsOf(holds: readonly Hold[]): readonly Claim[] {
   return holds.map(({ claim }) => claim)
+}
+
+/** Where a burst waits here, thousands of jobs are held: no call holds up what others ask of the engine. */
+function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[], void> {
+  for (let from = 0; from < items.length; from += maxInCall) yield items.slice(from, from + maxInCall)
 }
 
 /** The jobs that this process holds. A hold ends when the job is completed or given back, or when the lease ends. */
@@ -141,7 +148,7 @@ export class Holds {
 
   async #tryTo(how: How, claims: readonly Claim[]): Promise<boolean> {
     try {
-      await this.#ctx.queue[how](claims)
+      for (const some of inParts(claims)) await this.#ctx.queue[how](some)
       return true
     } catch (cause) {
       this.#complain('held jobs could not be let go', cause)
@@ -154,9 +161,11 @@ export class Holds {
     const all = [...this.#byJob.values()].filter((hold) => !this.#begun.has(hold))
     if (all.length === 0) return
     const { clock, queue } = this.#ctx
-    await clock.ready()
-    const lost = new Set(await queue.extend(claimsOf(all), clock.now() + leaseMs))
-    for (const { claim, cancellation } of all) if (lost.has(claim.id)) cancellation.cancel()
+    for (const some of inParts(all)) {
+      await clock.ready()
+      const lost = new Set(await queue.extend(claimsOf(some), clock.now() + leaseMs))
+      for (const { claim, cancellation } of some) if (lost.has(claim.id)) cancellation.cancel()
+    }
   }
 
   cancelAll(): void {

@@ -20,6 +20,14 @@ interface Waiting {
   readonly since: number
 }
 
+/** How long requests to an endpoint take, in milliseconds. */
+interface Takes {
+  /** A moving average. */
+  readonly recent: number
+  /** The same without the waits of a burst for the event loop: a geometric mean of many requests, which few long ones hardly change. */
+  readonly usual: number
+}
+
 interface Line {
   inFlight: number
   /** Of `inFlight`, those of low priority. */
@@ -48,8 +56,8 @@ export class Lines {
   readonly #perEndpoint: number
   readonly #maxLow: number
   readonly #byGroup = new Map<string, Line>()
-  /** How long requests to an endpoint take, as a moving average. */
-  readonly #takesMs = new Map<string, number>()
+  /** By endpoint. */
+  readonly #takes = new Map<string, Takes>()
   #doors: Doors | null = null
   #stop: (() => void) | null = null
   #isClosed = false
@@ -66,13 +74,19 @@ export class Lines {
 
   /** How many jobs of an endpoint may wait here: as many as begin in the time that a claim takes. */
   maxAhead(group: string): number {
-    const takesMs = this.#takesMs.get(group)
-    if (takesMs === undefined) return 0
-    return Math.min(Math.floor((this.#perEndpoint * aheadMs) / Math.max(takesMs, 1)), maxAhead * this.#perEndpoint)
+    const takes = this.#takes.get(group)
+    if (takes === undefined) return 0
+    return Math.min(Math.floor((this.#perEndpoint * aheadMs) / Math.max(takes.recent, 1)), maxAhead * this.#perEndpoint)
   }
 
-  /** Sends a job as soon as the endpoint has a slot for it. */
+  /** How long requests to an endpoint usually take, in milliseconds, at least 1; null where nobody knows. */
+  usuallyTakesMs(group: string): number | null {
+    return this.#takes.get(group)?.usual ?? null
+  }
+
+  /** Sends a job as soon as the endpoint has a slot for it; gives it back after `close`. */
   enter(job: ReadyJob, paced: boolean): void {
+    if (this.#isClosed) return this.#doors!.giveBack([job])
     const { group } = job.hold.claim
     let line = this.#byGroup.get(group)
     if (line === undefined) {
@@ -80,7 +94,6 @@ export class Lines {
     }
     const hasSlot = line.inFlight < this.#perEndpoint
     if (hasSlot && (!isLow(job) || line.lowInFlight < this.#maxLow)) return this.#send(group, line, job, paced)
-    if (this.#isClosed) return this.#doors!.giveBack([job])
     const waiting = isLow(job) ? line.waitingLow : line.waiting
     waiting.push({ job, paced, since: this.#ctx.clock.elapsed() })
     this.#stop ??= startTimer(this.#ctx.clock, maxWaitMs, () => this.#giveUpWaiting())
@@ -101,9 +114,11 @@ export class Lines {
   }
 
   #note(group: string, ms: number): void {
-    if (this.#takesMs.size >= maxTimes) this.#takesMs.clear()
-    const before = this.#takesMs.get(group) ?? ms
-    this.#takesMs.set(group, before + (ms - before) / 8)
+    if (this.#takes.size >= maxTimes) this.#takes.clear()
+    const before = this.#takes.get(group) ?? { recent: ms, usual: Math.max(ms, 1) }
+    const recent = before.recent + (ms - before.recent) / 8
+    const usual = Math.min(before.usual * (Math.max(ms, 1) / before.usual) ** (1 / 512), Math.max(recent, 1))
+    this.#takes.set(group, { recent, usual })
   }
 
   /** What was loaded under a configuration that moved on meanwhile is given back, to be loaded again. */
@@ -135,7 +150,7 @@ export class Lines {
         next = Math.min(next, since + maxWaitMs - now)
         continue
       }
-      if (line.waiting.length > 0) this.#takesMs.set(group, silentMs) // low ones may have waited for the others
+      if (line.waiting.length > 0) this.#takes.set(group, { recent: silentMs, usual: silentMs }) // low ones may have waited for the others
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())

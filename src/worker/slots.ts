@@ -3,12 +3,28 @@ import type { Claim } from '../contracts/queue.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { Backlog } from './backlog.ts'
 import { TenantSlots, type SlotRequest } from './tenant-slots.ts'
+import { Pace } from './pace.ts'
 import { SlowEndpoints } from './slow-endpoints.ts'
 import { Spread } from './spread.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** The most jobs that a claim takes. */
 const maxClaims = 500
+
+/** A claim looks so often for what fell due of a workspace that uses all slots it may. */
+const fallenDueMs = 50
+
+/** Where jobs of this process wait for slots. */
+interface Room {
+  readonly isUsed: boolean
+  has(group: string): boolean
+  /** Endpoints that the claim that begins now leaves out. */
+  leftOut(): Iterable<string>
+  /** A slot is free: one of this endpoint, or, with null, nobody knows of which. */
+  freed(group: string | null): void
+  /** A claim had its turn. */
+  claimed(): void
+}
 
 interface Asking {
   readonly paced: boolean
@@ -29,19 +45,26 @@ export class Slots {
   readonly #inUse: TenantSlots
   readonly #slow: SlowEndpoints
   readonly #spread: Spread
+  /** How quickly requests begin. */
+  readonly pace: Pace
   /** What may wait in the queue. */
   readonly backlog = new Backlog()
+  #room: Room | null = null
   #holds = 0
   /** Whether the last claim brought jobs for which no slot was free: then the next claim has to look past them. */
   #hadSurplus = false
   /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
   #turn: { readonly at: number; readonly stop: () => void } | null = null
 
-  /** @param wakeup wakes the loop that claims. */
+  /**
+   * @param wakeup wakes the loop that claims.
+   * @param usuallyTakesMs how long requests to an endpoint take; null where nobody knows.
+   */
   constructor(
     { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
     clock: EngineClock,
     wakeup: Wakeup,
+    usuallyTakesMs: (group: string) => number | null = () => null,
   ) {
     this.#concurrency = concurrency
     this.#perEndpoint = perEndpoint
@@ -49,6 +72,7 @@ export class Slots {
     this.#wakeup = wakeup
     this.#inUse = new TenantSlots(concurrency, perEndpoint)
     this.#spread = new Spread(concurrency, clock)
+    this.pace = new Pace(clock, usuallyTakesMs)
     this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
   }
 
@@ -79,7 +103,7 @@ export class Slots {
       free: this.#inUse.free,
       cap: this.#perEndpoint,
       busy: { workspaces: new Map(this.#inUse.byWorkspace), groups, low },
-      leaveOut: new Set([...leftOut, ...leaveOut]),
+      leaveOut: new Set([...leftOut, ...leaveOut, ...(this.#room?.leftOut() ?? [])]),
     }
   }
 
@@ -89,6 +113,7 @@ export class Slots {
     this.#hadSurplus = surplus.length > 0
     const isLimited = claims.length >= request.limit && request.limit < this.mayClaim()
     this.#inUse.take(admitted)
+    for (const { workspace } of admitted) this.pace.sees(workspace)
     this.#spread.began(admitted.flatMap(({ id, group }) => (this.#slow.has(group) ? [] : id)))
     this.#holds += admitted.length
     this.backlog.claimed(request, claims, surplus)
@@ -96,7 +121,13 @@ export class Slots {
     // Others may have the slots that the surplus did not get.
     if (surplus.length > 0 || this.#wasCutShort(admitted, request)) this.#wakeup.wake('freed')
     this.#wakeForTurn()
+    this.#room?.claimed()
     return { admitted, surplus }
+  }
+
+  /** Tells the room of slots that fall free. */
+  attach(room: Room): void {
+    this.#room = room
   }
 
   /** Whether a workspace may have a slot without a claim. */
@@ -111,16 +142,48 @@ export class Slots {
   mayHand(workspace: string, group: string): boolean {
     return (
       this.mayTakeAtOnce(workspace) &&
+      this.pace.allows(workspace) &&
       this.#slow.isProven(group) &&
       this.#inUse.roomOf(group) > this.backlog.of(group, workspace)
     )
   }
 
-  /** Gives a slot to a new job that no claim brought. */
-  handed(claim: Claim): void {
+  /**
+   * Whether a job of a workspace that waits in this process may have a slot: as many as claims would give the workspace, and
+   * what waits in the queue comes first. `afterClaim`: it had its turn.
+   */
+  mayBegin(workspace: string, afterClaim: boolean): boolean {
+    if (this.mayClaim() === 0 || this.#inUse.isAtShare(workspace) || !this.pace.allows(workspace)) return false
+    return afterClaim || this.#inUse.mayTakeAtOnce(workspace) || !this.#othersWait()
+  }
+
+  /** Whether jobs may wait in the queue that a claim might bring now. */
+  #othersWait(): boolean {
+    return !this.backlog.isEmptyBut((group) => this.#room?.has(group) === true)
+  }
+
+  /** Whether a new job may wait in this process for a slot: the endpoint answers quickly, and nothing older waits in the queue. */
+  mayWait(workspace: string, group: string): boolean {
+    return this.#slow.isProven(group) && this.#spread.gapMs() === 0 && this.backlog.of(group, workspace) === 0
+  }
+
+  /** Whether an endpoint answered the last try in time. */
+  isProven(group: string): boolean {
+    return this.#slow.isProven(group)
+  }
+
+  /** Whether an endpoint uses fewer slots than it may. */
+  hasSlotOf(group: string): boolean {
+    return (this.#inUse.byGroup.get(group) ?? 0) < this.#perEndpoint
+  }
+
+  /** Gives a slot to a job that no claim brought. `isStored`: its request may begin now; else `pace.stored` is called then. */
+  handed(claim: Claim, { isStored }: { isStored: boolean }): void {
     this.#inUse.take([claim])
     this.#spread.began([claim.id])
     this.#holds++
+    this.pace.sees(claim.workspace)
+    this.pace.begins(claim, isStored)
   }
 
   /** Whether a claim stopped at the cap of an endpoint, or the share of a workspace, that slots fell free of meanwhile. */
@@ -137,22 +200,27 @@ export class Slots {
     const wasFull = this.mayClaim() === 0
     const { workspace, group, priority } = claim
     const wasAtCap =
-      (this.#inUse.isShort(group) && this.backlog.of(group, workspace) > 0) ||
+      (this.#inUse.isShort(group) && this.backlog.of(group, workspace) > 0 && this.#room?.has(group) !== true) ||
       (priority === 'low' && this.#inUse.isShortOfLow(group))
     this.#spread.ended(claim.id)
+    this.pace.ended(claim)
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
     const wasAtShare = this.#inUse.release(claim)
     this.#slow.freed(claim.group)
-    if (wasFull || wasAtCap || wasAtShare) this.#wakeup.wake('freed')
+    if (wasFull || wasAtCap || (wasAtShare && this.#othersWait())) this.#wakeup.wake('freed')
+    else if (wasAtShare && this.#room?.isUsed !== true) this.#wakeup.wakeIn(fallenDueMs, 'freed')
     else if (isProven) this.#wakeup.wake('proven')
     else this.#wakeForTurn()
+    this.#room?.freed(group)
   }
 
   /** The hold on a job ended. */
   holdEnded(): void {
     const wasFull = this.mayClaim() === 0
     this.#holds--
-    if (wasFull) this.#wakeup.wake('freed')
+    if (!wasFull) return
+    this.#wakeup.wake('freed')
+    this.#room?.freed(null)
   }
 
   /** Whether an endpoint is slow or new, and so gets a single request at a time. */

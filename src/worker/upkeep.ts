@@ -3,7 +3,7 @@ import { dayMs, hourMs, keysKeptMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
-import { seeProcess } from '../services/seen-process.ts'
+import type { Company } from './company.ts'
 
 const batchSize = 1000
 
@@ -23,7 +23,7 @@ export interface Upkeep {
   readonly isNeeded: boolean
 }
 
-export function upkeep(ctx: Context, operational?: Operational): Upkeep {
+export function upkeep(ctx: Context, company: Company, operational?: Operational): Upkeep {
   const { retention, breaker, deliver } = ctx.settings
   const { disableAfterDays } = deliver
   const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
@@ -31,7 +31,7 @@ export function upkeep(ctx: Context, operational?: Operational): Upkeep {
   // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = {
     complaint: 'the storage did not tell its time, or did not take that this process works',
-    run: () => seeProcess(ctx),
+    run: () => company.see(),
   }
   const expiring: Task = { complaint: 'ended signing secrets could not be removed', run: () => removeEnded(ctx) }
   // One task for both: what is published follows from what was counted.

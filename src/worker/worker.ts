@@ -18,6 +18,8 @@ import { Run } from './run.ts'
 import { Slots } from './slots.ts'
 import { requeue } from './requeue.ts'
 import { upkeep } from './upkeep.ts'
+import { Company } from './company.ts'
+import { WaitingRoom } from './waiting-room.ts'
 
 /** A stop may take this much longer than `timeoutMs`: outcomes are stored and listeners are closed in that time. */
 const graceMs = 500
@@ -105,7 +107,9 @@ export class LocalWorker implements Worker {
   async #finish(run: Run): Promise<void> {
     const { ctx, ingest, deliver, background } = this.#needs
     const closing = run.closeListeners()
-    await this.#parts.deliveries.close()
+    const closed = this.#parts.deliveries.close()
+    this.#parts.room.clear()
+    await closed
     await run.loopsEnded()
     await ingest.idle()
     await this.#parts.inbox.idle()
@@ -136,13 +140,15 @@ export class LocalWorker implements Worker {
 
 function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
-  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs)
+  const lines = new Lines(ctx)
+  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs, (group) => lines.usuallyTakesMs(group))
   const holds = new Holds(ctx, complain)
   const limits = new RateLimits(ctx, complain)
   const rests = new Rests(ctx.clock, jobs)
   const outcomes = new Outcomes(ctx, deliver, complain)
   const letGo = new LetGo(slots, holds)
-  const lines = new Lines(ctx)
+  const company = new Company(ctx)
+  const room = new WaitingRoom({ ctx, slots, lines, holds, rests, wakeup: jobs, isAlone: () => company.isAlone })
   const deliveries = new Deliveries({
     ctx,
     deliver,
@@ -163,9 +169,10 @@ function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
     slots,
     lines,
     rests,
+    room,
     outcomes,
     requeue: requeue(ctx),
     inbox: new InboxConsumer(ctx, ingest),
-    upkeep: upkeep(ctx, operational),
+    upkeep: upkeep(ctx, company, operational),
   }
 }

@@ -108,3 +108,64 @@ test('jobs that are added count until a claim has looked for them', () => {
   backlog.addedElsewhere()
   expect(backlog.of('w1', 'w')).toBe(Infinity)
 })
+
+describe('what was known before a claim', () => {
+  /** Nothing waits, then these jobs are added. */
+  function known(...added: readonly (readonly [group: string, workspace: string])[]) {
+    const backlog = new Backlog()
+    backlog.claimBegins()
+    backlog.claimed(request(10, 10), [], [])
+    const job = ([group, workspace]: readonly [string, string], n: number) => ({
+      id: `${n}`,
+      workspace,
+      group,
+      due_at: 1,
+    })
+    backlog.added(added.map(job), 1)
+    return backlog
+  }
+
+  test.each([
+    ['of a workspace that has its share', request(10, 10, { w: 30 })],
+    ['of an endpoint that has all its slots', request(10, 10, { w: 2 }, { cap: 2 })],
+    ['of an endpoint that was left out', request(10, 10, {}, { leaveOut: new Set(['w1']) })],
+  ])('stays known %s', (_, asked) => {
+    const nothing = known()
+    nothing.claimBegins()
+    nothing.claimed(asked, [], [])
+    expect(nothing.of('w1', 'w')).toBe(0)
+    const two = known(['w1', 'w'], ['w1', 'w'], ['v1', 'v'])
+    two.claimBegins()
+    two.claimed(asked, [], [])
+    expect([two.of('w1', 'w'), two.of('v1', 'v')]).toEqual([2, 0])
+  })
+
+  test('is known to be less by what the claim took', () => {
+    const backlog = known(['w1', 'w'], ['w1', 'w'], ['w1', 'w'])
+    backlog.claimBegins()
+    backlog.claimed(request(10, 10, {}, { cap: 2 }), claims('w', 2), [])
+    expect(backlog.of('w1', 'w')).toBe(1)
+  })
+
+  test('was wrong where the claim took more: jobs fell due', () => {
+    const backlog = known(['w1', 'w'])
+    backlog.claimBegins()
+    backlog.claimed(request(10, 10, {}, { cap: 2 }), claims('w', 2), [])
+    expect(backlog.of('w1', 'w')).toBe(Infinity)
+  })
+
+  test('is lost when the claim fails', () => {
+    const backlog = known()
+    backlog.claimBegins()
+    backlog.claimBegins()
+    expect(backlog.of('w1', 'w')).toBe(Infinity)
+  })
+
+  test('tells whether others than some endpoints have jobs', () => {
+    const isW = (group: string): boolean => group === 'w1'
+    expect(new Backlog().isEmptyBut(isW)).toBe(false)
+    expect(known().isEmptyBut(isW)).toBe(true)
+    expect(known(['w1', 'w']).isEmptyBut(isW)).toBe(true)
+    expect(known(['w1', 'w'], ['v1', 'v']).isEmptyBut(isW)).toBe(false)
+  })
+})

@@ -155,15 +155,15 @@ test('an event of a workspace that uses few slots is sent without a claim, while
   await posthorn.stop({ timeoutMs: 0 })
 })
 
-test('what comes behind jobs that wait is claimed after them', async () => {
-  const { posthorn, clock, http, calls, publish, answer, settle } = await instance({
+test('what comes behind jobs that wait in the queue is claimed after them', async () => {
+  const { posthorn, make, clock, http, calls, publish, answer, settle } = await instance({
     deliver: { concurrency: 64, perEndpoint: 2 },
   })
   await posthorn.start()
   await settle()
   const ids: string[] = []
-  for (let n = 0; n < 6; n++) ids.push((await publish('e')).id)
-  await clock.advance(0)
+  for (let n = 0; n < 6; n++) ids.push((await make().events.create('default', { event_type: 'e', data: {} })).id)
+  await clock.advance(20)
   expect(http.sent).toHaveLength(2)
   for (let n = 0; n < 3; n++) {
     await answer()

@@ -151,7 +151,7 @@ test('while jobs wait for slots a worker does not ask when the next job falls du
   }
   expect(asked).toBe(0)
   expect(inFlight('/a.test').length).toBeGreaterThanOrEqual(8)
-  await clock.advance(1000)
+  await clock.advance(1050)
   expect(inFlight('other.test')).toHaveLength(1)
   const stopping = posthorn.stop({ timeoutMs: 0 })
   await clock.advance(1000)
