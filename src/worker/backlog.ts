@@ -90,6 +90,7 @@ export class Backlog {
     const level = levelReached(request, claims, workspaces)
     const wasCut = (workspace: string): boolean => level <= 1 || (workspaces.get(workspace) ?? 0) + 1 >= level
     const wasPassed = (group: string): boolean => leaveOut.has(group) || (groups.get(group) ?? 0) >= cap
+    this.#isUnknown = this.#isNews || (before.isUnknown && level <= 1)
     let isVague = before.isUnknown
     for (const [group, { workspace, jobs }] of before.waiting) {
       if (workspace === null) isVague = true
@@ -102,7 +103,6 @@ export class Backlog {
       const isMore = taken.get(group)! > (before.waiting.get(group)?.jobs ?? 0)
       if (isMore && (wasPassed(group) || wasCut(workspace))) this.#add(group, workspace, Infinity)
     }
-    this.#isUnknown = this.#isNews || (before.isUnknown && level <= 1)
     // An endpoint of nobody knows whom may be of any workspace that was cut short.
     this.#unknown = new Set([...(isVague ? workspaces.keys() : []), ...before.unknown].filter(wasCut))
     if (before.isUnknown || before.unknown.size > 0) {

@@ -208,9 +208,9 @@ export class Slots {
     const wasAtShare = this.#inUse.release(claim)
     this.#slow.freed(claim.group)
     if (wasFull || wasAtCap || (wasAtShare && this.#othersWait())) this.#wakeup.wake('freed')
-    else if (wasAtShare && this.#room?.isUsed !== true) this.#wakeup.wakeIn(fallenDueMs, 'freed')
     else if (isProven) this.#wakeup.wake('proven')
     else this.#wakeForTurn()
+    if (wasAtShare && this.#room?.isUsed !== true) this.#wakeup.wakeIn(fallenDueMs, 'freed')
     this.#room?.freed(group)
   }
 
