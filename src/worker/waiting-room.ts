@@ -13,12 +13,14 @@ import type { Wakeup } from './wakeup.ts'
 
 /** As many jobs are let in as are likely to begin in this time: while no other process works, and beside others. */
 const likelyMs = { alone: 4000, beside: 250 }
-/** What waits longer goes back to the queue: as if nothing had begun for as long as all was likely to take. */
-const maxWaitMs = 2 * likelyMs.alone
+/** What waits so many times as long goes back to the queue. */
+const patience = 2
 /** How often it is looked for what waits too long. */
 const lookEveryMs = 250
 /** What waits here may have so many bytes, about. */
 const maxBytes = 64 * 1024 * 1024
+/** More endpoints do not wait here: each claim is told to leave them out. */
+const maxGroups = 2000
 /** What a job takes beside the data of its event. */
 const bytesOfJob = 1024
 
@@ -32,7 +34,7 @@ export interface Ticket {
   readonly bytes: number
   /** Null while the job is being stored. */
   job: ReadyJob | null
-  since: number
+  readonly since: number
   next: Ticket | null
 }
 
@@ -112,10 +114,10 @@ export class WaitingRoom {
     const ms = lines.usuallyTakesMs(id)
     if (ms === null || !slots.mayWait(workspace, id)) return null
     if (ctx.storage.inProcess === true && !slots.pace.isBesideOthers(workspace)) return null // claims cost little there
-    const forMs = this.#needs.isAlone() ? likelyMs.alone : likelyMs.beside
+    const forMs = this.#likelyMs()
     const now = ctx.clock.elapsed()
     let group = this.#groups.get(id)
-    const isOpen = group === undefined || now - group.since < forMs
+    const isOpen = group === undefined ? this.#groups.size < maxGroups : now - group.since < forMs
     if (!isOpen || (group?.ms ?? 0) >= ctx.settings.deliver.perEndpoint * forMs) return null
     const time = Math.ceil((ms * likelyMs.alone) / forMs)
     if (!this.#take({ workspace, owner: id }, time, bytes + bytesOfJob)) return null
@@ -126,6 +128,10 @@ export class WaitingRoom {
     group.tickets++
     group.ms += ms
     return { claim, ms, time, bytes: bytes + bytesOfJob, job: null, since: now, next: null }
+  }
+
+  #likelyMs(): number {
+    return this.#needs.isAlone() ? likelyMs.alone : likelyMs.beside
   }
 
   #take(tenant: Tenant, time: number, bytes: number): boolean {
@@ -234,9 +240,9 @@ export class WaitingRoom {
   /** Gives back what has waited too long. */
   #look(): void {
     const { clock } = this.#needs.ctx
-    const now = clock.elapsed()
+    const since = clock.elapsed() - patience * this.#likelyMs()
     for (const group of this.#groups.values()) {
-      if (group.first !== null && now - group.first.since >= maxWaitMs) void this.#giveBack(group)
+      if (group.first !== null && group.first.since <= since) void this.#giveBack(group)
     }
     this.#stopLooking = this.#groups.size === 0 ? null : startTimer(clock, lookEveryMs, () => this.#look())
   }

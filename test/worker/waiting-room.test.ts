@@ -114,7 +114,9 @@ test('what waits for eight seconds goes back to the queue, and is sent from ther
   await begin()
   const published: string[] = []
   for (let n = 0; n < 6; n++) published.push((await publish('e')).id)
-  await clock.advance(8300)
+  await clock.advance(7900)
+  expect(calls).not.toContain('queue.release')
+  await clock.advance(400)
   expect(calls).toContain('queue.release')
   published.push((await publish('e')).id)
   for (let n = 0; n < 3; n++) {
@@ -123,6 +125,22 @@ test('what waits for eight seconds goes back to the queue, and is sent from ther
   }
   expect(ids()).toEqual(published)
   expect(calls).toContain('queue.claim')
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
+test('beside another process what waits for half a second goes back', async () => {
+  const { posthorn, make, clock, calls, publish, begin } = await instance()
+  await begin()
+  const other = make({ deliver: { concurrency: 1 } })
+  await other.start()
+  await clock.advance('1m')
+  await other.stop()
+  for (let n = 0; n < 6; n++) await publish('e')
+  calls.length = 0
+  await clock.advance(400)
+  expect(calls).not.toContain('queue.release')
+  await clock.advance(400)
+  expect(calls).toContain('queue.release')
   await posthorn.stop({ timeoutMs: 0 })
 })
 
