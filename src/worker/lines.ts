@@ -11,6 +11,8 @@ const maxAhead = 3
 const maxWaitMs = 500
 /** How long requests to an endpoint take that let jobs wait too long, until answers tell otherwise. */
 const silentMs = 10_000
+/** How long requests usually take is a mean of so many. */
+const usuallyOver = 512
 /** The times of more endpoints are not remembered. */
 const maxTimes = 10_000
 
@@ -24,8 +26,10 @@ interface Waiting {
 interface Takes {
   /** A moving average. */
   readonly recent: number
-  /** The same without the waits of a burst for the event loop: a geometric mean of many requests, which few long ones hardly change. */
+  /** A geometric mean of up to 512: requests of a burst wait for the event loop, and a few long ones hardly change it. */
   readonly usual: number
+  /** Of how many that is the mean. */
+  readonly count: number
 }
 
 interface Line {
@@ -115,10 +119,11 @@ export class Lines {
 
   #note(group: string, ms: number): void {
     if (this.#takes.size >= maxTimes) this.#takes.clear()
-    const before = this.#takes.get(group) ?? { recent: ms, usual: Math.max(ms, 1) }
+    const before = this.#takes.get(group) ?? { count: 0, recent: ms, usual: 1 }
+    const count = Math.min(before.count + 1, usuallyOver)
     const recent = before.recent + (ms - before.recent) / 8
-    const usual = Math.min(before.usual * (Math.max(ms, 1) / before.usual) ** (1 / 512), Math.max(recent, 1))
-    this.#takes.set(group, { recent, usual })
+    const usual = before.usual * (Math.max(ms, 1) / before.usual) ** (1 / count)
+    this.#takes.set(group, { count, recent, usual: Math.min(usual, Math.max(recent, 1)) })
   }
 
   /** What was loaded under a configuration that moved on meanwhile is given back, to be loaded again. */
@@ -150,7 +155,7 @@ export class Lines {
         next = Math.min(next, since + maxWaitMs - now)
         continue
       }
-      if (line.waiting.length > 0) this.#takes.set(group, { recent: silentMs, usual: silentMs }) // low ones may have waited for the others
+      if (line.waiting.length > 0) this.#takes.set(group, { count: 1, recent: silentMs, usual: silentMs }) // low ones may have waited for the others
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())
