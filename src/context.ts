@@ -105,7 +105,10 @@ export interface Reading {
 
 /** Hands attempts that are about to be stored to the worker of this process. */
 export interface HandOff {
-  /** The attempts as they are to be stored. Null when the worker takes none of them over. `bytes`: those of the event's data, about. */
+  /**
+   * The attempts as they are to be stored. Null when the worker takes none of them over. `bytes`: those of the event's
+   * data, about.
+   */
   take(configuration: CompiledConfiguration, attempts: readonly PlannedAttempt[], bytes: number): Handed | null
   /** Jobs went to the queue, so that later ones come behind them. */
   queued(jobs: readonly Job[]): void

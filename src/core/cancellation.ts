@@ -6,7 +6,7 @@ import type { Cancelable } from '../contracts/cancelable.ts'
  */
 export class Cancellation implements Cancelable {
   canceled = false
-  #followers: (() => void)[] | null = null
+  readonly #followers: (() => void)[] = []
   #controller: AbortController | null = null
 
   /** The same for whom an `AbortSignal` suits better. */
@@ -33,16 +33,15 @@ export class Cancellation implements Cancelable {
     if (this.canceled) return
     this.canceled = true
     this.#controller?.abort()
-    for (const onCancel of this.#followers?.splice(0) ?? []) onCancel()
+    for (const onCancel of this.#followers.splice(0)) onCancel()
   }
 
   follow(onCancel: () => void): void {
-    if (this.#followers === null) this.#followers = [onCancel]
-    else this.#followers.push(onCancel)
+    this.#followers.push(onCancel)
   }
 
   unfollow(onCancel: () => void): void {
-    const at = this.#followers?.indexOf(onCancel) ?? -1
-    if (at !== -1) this.#followers!.splice(at, 1) // it was found there
+    const at = this.#followers.indexOf(onCancel)
+    if (at !== -1) this.#followers.splice(at, 1)
   }
 }

@@ -4,8 +4,7 @@ import { countBy, type SlotRequest } from './tenant-slots.ts'
 
 /** More endpoints are not told apart: jobs of any endpoint may wait then. */
 const maxGroups = 10_000
-
-/** Where more endpoints have jobs, some count as those of others. */
+/** More endpoints are not looked through by `isEmptyBut`, which then answers no. */
 const maxLooked = 32
 
 interface Waiting {
@@ -21,8 +20,6 @@ interface Before {
   readonly isUnknown: boolean
   readonly unknown: ReadonlySet<string>
 }
-
-const nothingKnown: Before = { waiting: new Map(), isUnknown: true, unknown: new Set() }
 
 /**
  * How many due jobs of usual priority an endpoint may have in the queue, as far as this process knows: those that it added
@@ -48,7 +45,7 @@ export class Backlog {
     return (this.#waiting.get(group)?.jobs ?? 0) + (this.#before?.waiting.get(group)?.jobs ?? 0)
   }
 
-  /** Whether no endpoint has due jobs, but those that `skips` names. */
+  /** Whether no endpoint has due jobs, but those that `skips` names. May answer no where it would take long to tell. */
   isEmptyBut(skips: (group: string) => boolean): boolean {
     if (this.#isUnknown || this.#unknown.size > 0) return false
     if (this.#waiting.size > maxLooked || (this.#before?.waiting.size ?? 0) > maxLooked) return false
@@ -81,7 +78,7 @@ export class Backlog {
 
   /** A claim ended. `surplus`: those of its jobs that went back to the queue. */
   claimed(request: SlotRequest, claims: readonly Claim[], surplus: readonly Claim[]): void {
-    const before = this.#before ?? nothingKnown
+    const before = this.#before! // a claim began
     this.#before = null
     const { busy, cap, leaveOut } = request
     const taken = countBy(claims, 'group')
@@ -99,11 +96,11 @@ export class Backlog {
       if (left > 0) this.#add(group, workspace, left)
     }
     for (const { group, workspace } of claims) {
-      // Jobs that nobody told of, so there may be more of them: they fell due.
+      // The claim took more than were known, since some fell due: there may be still more of them.
       const isMore = taken.get(group)! > (before.waiting.get(group)?.jobs ?? 0)
       if (isMore && (wasPassed(group) || wasCut(workspace))) this.#add(group, workspace, Infinity)
     }
-    // An endpoint of nobody knows whom may be of any workspace that was cut short.
+    // Where the workspace of an endpoint is not known, the endpoint may be of any workspace that was cut short.
     this.#unknown = new Set([...(isVague ? workspaces.keys() : []), ...before.unknown].filter(wasCut))
     if (before.isUnknown || before.unknown.size > 0) {
       for (const group of leaveOut) this.#add(group, null, Infinity)

@@ -60,22 +60,21 @@ export class LocalHandOff implements HandOff {
     if (deliveries.isClosed) return null
     const workspaceId = configuration.workspace.id
     const now = ctx.clock.now()
+    const fit = attempts.filter((attempt) => this.#mayTake(configuration, attempt, now))
+    if (fit.length === 0) return null
+    const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
     const taken = new Map<PlannedAttempt, Taken>()
-    let lease: Lease | null = null
-    for (const attempt of attempts) {
-      if (!this.#mayTake(configuration, attempt, now)) continue
-      lease ??= { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
+    for (const attempt of fit) {
       const one = this.#takeOver({ ...jobOf(workspaceId, attempt), token: lease.token }, bytes)
       if (one !== null) taken.set(attempt, one)
     }
-    if (lease === null || taken.size === 0) return null
-    const own = lease
+    if (taken.size === 0) return null
     return {
-      attempts: attempts.map((attempt) => (taken.has(attempt) ? { ...attempt, lease: own } : attempt)),
+      attempts: attempts.map((attempt) => (taken.has(attempt) ? { ...attempt, lease } : attempt)),
       stored: (event, trace, held) => {
         void inSlices(ctx.clock, taken, ([attempt, one]) => {
           const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
-          void this.#begin(configuration, { event, attempt, lease: own, taken: one, trace, isHeld })
+          void this.#begin(configuration, { event, attempt, lease, taken: one, trace, isHeld })
         })
       },
       notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),

@@ -9,15 +9,13 @@ import type { Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import { dueTimes, IdleWait } from './polling.ts'
 import type { Rests } from './resting-endpoints.ts'
-import type { Slots } from './slots.ts'
+import { fallenDueMs, type Slots } from './slots.ts'
 import type { Requeue } from './requeue.ts'
 import type { Upkeep } from './upkeep.ts'
 import type { WaitingRoom } from './waiting-room.ts'
 import type { Wakeup } from './wakeup.ts'
 
 const requeueEveryMs = 1000
-/** While jobs wait in this process for slots, and nothing is known to wait in the queue, claims are so far apart. */
-const nearMs = 50
 const quickRequeueMs = 50
 const brokenWaitMs = 1000
 const brokenWaitForNewsMs = 100
@@ -73,10 +71,10 @@ async function deliveryLoop(run: Run): Promise<void> {
       if (claimed > 0) idle.reset()
       if (max > 0 && claimed >= max) return // more jobs may be due
       // Where jobs wait for slots the next claim is near, and finds what falls due meanwhile.
-      const isFull = parts.slots.areMostlyInUse()
-      const dueMs = async () => (isFull && parts.room.isUsed ? nearMs : isFull && claimed > 0 ? Infinity : untilDue())
+      const isNear = (claimed > 0 || parts.room.isUsed) && parts.slots.areMostlyInUse()
+      const nearMs = parts.room.isUsed ? fallenDueMs : Infinity
       const asks = max > 0 && !wakeups.jobs.isRemembered()
-      const ms = asks ? Math.min(idle.ms, await dueMs(), parts.slots.untilRoom()) : idle.maxMs
+      const ms = asks ? Math.min(idle.ms, isNear ? nearMs : await untilDue(), parts.slots.untilRoom()) : idle.maxMs
       const cause = await wakeups.jobs.wait(ms, signal)
       idle.waited(cause)
       // At least until the next turn of the event loop: answers that come together free their slots for a single claim. New

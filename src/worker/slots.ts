@@ -11,12 +11,11 @@ import type { Wakeup } from './wakeup.ts'
 /** The most jobs that a claim takes. */
 const maxClaims = 500
 
-/** A claim looks so often for what fell due of a workspace that uses all slots it may. */
-const fallenDueMs = 50
+/** While slots are in use and nothing is known to wait in the queue, claims that look for what fell due are so far apart. */
+export const fallenDueMs = 50
 
 /** Where jobs of this process wait for slots. */
 interface Room {
-  readonly isUsed: boolean
   has(group: string): boolean
   /** Endpoints that the claim that begins now leaves out. */
   leftOut(): Iterable<string>
@@ -207,10 +206,11 @@ export class Slots {
     const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
     const wasAtShare = this.#inUse.release(claim)
     this.#slow.freed(claim.group)
-    if (wasFull || wasAtCap || (wasAtShare && this.#othersWait())) this.#wakeup.wake('freed')
+    const mayBring = wasFull || wasAtCap || (wasAtShare && this.#othersWait())
+    if (mayBring) this.#wakeup.wake('freed')
     else if (isProven) this.#wakeup.wake('proven')
     else this.#wakeForTurn()
-    if (wasAtShare && this.#room?.isUsed !== true) this.#wakeup.wakeIn(fallenDueMs, 'freed')
+    if (wasAtShare && !mayBring) this.#wakeup.wakeIn(fallenDueMs, 'freed')
     this.#room?.freed(group)
   }
 

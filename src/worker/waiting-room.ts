@@ -12,7 +12,8 @@ import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** As many jobs are let in as are likely to begin in this time: while no other process works, and beside others. */
-const likelyMs = { alone: 4000, beside: 250 }
+const likelyAloneMs = 4000
+const likelyBesideMs = 250
 /** What waits so many times as long goes back to the queue. */
 const patience = 2
 /** How often it is looked for what waits too long. */
@@ -85,7 +86,7 @@ export class WaitingRoom {
 
   constructor(needs: Needs) {
     this.#needs = needs
-    this.#time = tenantShares(needs.ctx.settings.deliver.concurrency * likelyMs.alone)
+    this.#time = tenantShares(needs.ctx.settings.deliver.concurrency * likelyAloneMs)
     needs.slots.attach(this)
   }
 
@@ -119,7 +120,7 @@ export class WaitingRoom {
     let group = this.#groups.get(id)
     const isOpen = group === undefined ? this.#groups.size < maxGroups : now - group.since < forMs
     if (!isOpen || (group?.ms ?? 0) >= ctx.settings.deliver.perEndpoint * forMs) return null
-    const time = Math.ceil((ms * likelyMs.alone) / forMs)
+    const time = Math.ceil((ms * likelyAloneMs) / forMs)
     if (!this.#take({ workspace, owner: id }, time, bytes + bytesOfJob)) return null
     if (group === undefined) {
       group = { id, workspace, since: now, tickets: 0, ms: 0, first: null, last: null, isLeftOut: false }
@@ -131,7 +132,7 @@ export class WaitingRoom {
   }
 
   #likelyMs(): number {
-    return this.#needs.isAlone() ? likelyMs.alone : likelyMs.beside
+    return this.#needs.isAlone() ? likelyAloneMs : likelyBesideMs
   }
 
   #take(tenant: Tenant, time: number, bytes: number): boolean {
@@ -197,6 +198,7 @@ export class WaitingRoom {
       if (group === undefined) break
       if (slots.hasSlotOf(group.id)) this.#begin(group, group.first!) // else until a slot of the endpoint is free
     }
+    // What waits for requests to end may be waiting for some that do not.
     if (this.#ready.size > 0)
       this.#stopPause ??= startTimer(this.#needs.ctx.clock, countsForMs, () => this.#afterPause())
   }
@@ -230,8 +232,9 @@ export class WaitingRoom {
     group.first = group.last = null
     this.#ready.remove(group)
     const given = tickets.map(({ job }) => job!.hold) // they waited
-    slots.backlog.added(claimsOf(given), ctx.clock.now()) // newer jobs come behind these
-    await holds.giveBack(claimsOf(given), { insists: true })
+    const claims = claimsOf(given)
+    slots.backlog.added(claims, ctx.clock.now()) // newer jobs come behind these
+    await holds.giveBack(claims, { insists: true })
     for (const hold of given) holds.remove(hold)
     for (const ticket of tickets) this.leave(ticket)
     wakeup.wake('added')

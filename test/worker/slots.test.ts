@@ -13,7 +13,12 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
   const clock = engineClock(fake, async () => 0, log)
   const causes: Cause[] = []
   const wake = wakeup(clock)
-  const slot = new Slots(settings, clock, { ...wake, wake: (cause) => void causes.push(cause) })
+  const later: (readonly [ms: number, cause: Cause])[] = []
+  const slot = new Slots(settings, clock, {
+    ...wake,
+    wake: (cause) => void causes.push(cause),
+    wakeIn: (ms, cause) => void later.push([ms, cause]),
+  })
   let made = 0
   const claims = (count: number, group: string, workspace = 'w'): Claim[] =>
     Array.from({ length: count }, () => ({ id: `j${++made}`, workspace, group, due_at: 0, token: 't' }))
@@ -27,7 +32,7 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
     }
     causes.length = 0
   }
-  return { slot, fake, causes, claims, ask, take, proven }
+  return { slot, fake, causes, later, claims, ask, take, proven }
 }
 
 const end = (slot: Slots, claim: Claim, slow: boolean | null = false): void => {
@@ -114,6 +119,18 @@ describe('a wake-up', () => {
     expect(causes).toEqual(['freed'])
   })
 
+  test('none at once when a workspace was at its share and nothing can wait: what falls due is looked for 50 ms later', () => {
+    const { slot, causes, later, ask, proven } = set({ concurrency: 16, perEndpoint: 16 })
+    proven('a')
+    slot.taken([], ask()) // nothing is left in the queue
+    const one = { id: 'x', workspace: 'w', group: 'a', due_at: 0, token: 't' }
+    for (let n = 0; n < 12; n++) slot.handed({ ...one, id: `${n}` }, { isStored: true })
+    causes.length = 0
+    slot.freed({ ...one, id: '0' }, false)
+    expect(causes).toEqual([])
+    expect(later).toEqual([[50, 'freed']])
+  })
+
   test('none when slots fall free of which nobody had too few', () => {
     const { slot, causes, claims, take, proven } = set({ concurrency: 16, perEndpoint: 16 })
     proven('a')
@@ -190,6 +207,7 @@ describe('slow endpoints', () => {
     const names = [...Array.from({ length: 10 }, (_, i) => ['v', `v${i}`] as const), ['w', 'w0'] as const]
     const before = ask()
     for (const [workspace, name] of names) {
+      slot.backlog.claimBegins()
       for (const one of slot.taken(claims(1, name, workspace), before).admitted) end(slot, one, true)
     }
     const tried: string[] = []

@@ -144,6 +144,28 @@ test('beside another process what waits for half a second goes back', async () =
   await posthorn.stop({ timeoutMs: 0 })
 })
 
+test('beside another workspace a burst has 24 quick requests in flight, and alone as many as it has slots', async () => {
+  const { posthorn, clock, http, publish, answer, begin } = await instance({
+    deliver: { concurrency: 100, perEndpoint: 100 },
+  })
+  await posthorn.workspaces.create({ id: 'small' })
+  await posthorn.endpoints.create('small', { id: 's', request: { url: 'https://s.test/' }, events: ['*'] })
+  await begin()
+  await publish('x', 'small')
+  await clock.advance(0)
+  await answer()
+  for (let n = 0; n < 40; n++) await publish('e')
+  expect(http.inFlight).toHaveLength(24)
+  await answer(1)
+  expect(http.inFlight).toHaveLength(24)
+  await clock.advance(1100)
+  await answer()
+  expect(http.inFlight).toHaveLength(0)
+  for (let n = 0; n < 40; n++) await publish('e')
+  expect(http.inFlight).toHaveLength(40)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('an endpoint that stops to answer has one request at a time again', async () => {
   const { posthorn, clock, http, publish, begin } = await instance()
   await begin()
