@@ -1,3 +1,4 @@
+import type { Awaitable } from './contracts/awaitable.ts'
 import type { Clock, EngineClock } from './contracts/clock.ts'
 import type { Logger } from './contracts/observer.ts'
 
@@ -12,9 +13,6 @@ export function systemClock(): Clock & { elapsed(): number } {
 // Taken when this is loaded, so that tests which replace timers later hold up no writes. Edge runtimes lack it.
 const { setImmediate } = globalThis as { setImmediate?: (run: () => void) => unknown }
 const turns = setImmediate === undefined ? {} : { afterTurn: (run: () => void) => void setImmediate(run) }
-
-/** The answer of `ready` while nothing is to be asked. */
-const known = Promise.resolve()
 
 /** The time between two moments by a clock, for clocks that do not tell it. */
 function elapsedOf(clock: Clock): () => number {
@@ -40,7 +38,7 @@ export function engineClock(clock: Clock, engineTime: () => Promise<number>, log
     ...(clock.afterTurn !== undefined && { afterTurn: (run: () => void) => clock.afterTurn!(run) }),
   }
   if (!clock.system) {
-    return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => known }
+    return { ...sleeps, system: false, now: () => clock.now(), elapsed, ready: () => undefined }
   }
   const time = new EngineTime({ wall: () => clock.now(), elapsed, engine: engineTime }, log)
   return { ...sleeps, system: true, now: () => time.now(), elapsed, ready: () => time.ready() }
@@ -74,8 +72,8 @@ class EngineTime {
     return this.#known === null ? wall() : Math.floor(this.#known.engine + elapsed() - this.#known.elapsed)
   }
 
-  ready(): Promise<void> {
-    return this.#isCurrent() ? known : (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
+  ready(): Awaitable<void> {
+    return this.#isCurrent() ? undefined : (this.#asking ??= this.#ask().finally(() => (this.#asking = null)))
   }
 
   #isCurrent(): boolean {

@@ -2,7 +2,7 @@ import type { Enqueueing } from '../../src/contracts/storage/attempts.ts'
 import type { IngestAnswer, IngestEntry } from '../../src/contracts/storage/events.ts'
 import type { StoredEvent } from '../../src/schema/event.ts'
 import { PosthornError } from '../../src/errors.ts'
-import { isStorableJson } from '../../src/schema/fields.ts'
+import { isStorableText } from '../../src/schema/fields.ts'
 import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
@@ -24,7 +24,7 @@ export async function ingest(
   const answers = new Map<IngestEntry, IngestAnswer>()
   const jobs = await jobsOfAttempts(db, enqueue)
   let waiting: readonly IngestEntry[] = entries.filter((entry) => {
-    if (isStorableJson(entry)) return true
+    if (isStorable(entry)) return true
     answers.set(entry, { kind: 'rejected', cause: new Error('a text holds U+0000 or an unpaired surrogate') })
     return false
   })
@@ -46,6 +46,17 @@ export async function ingest(
   return entries.map((entry) => answers.get(entry)!) // nobody waits any more
 }
 
+/** Whether PostgreSQL can hold the texts of an entry. */
+function isStorable({ event, attempts, trace, token }: IngestEntry): boolean {
+  return (
+    isStorableText(event.id) &&
+    isStorableText(event.event_type) &&
+    isStorableText(event.data) &&
+    [event.unique_id, trace, token].every((text) => (text ?? null) === null || isStorableText(text!)) &&
+    attempts.every(({ id, endpoint_id }) => isStorableText(id) && isStorableText(endpoint_id))
+  )
+}
+
 /** Whether jobs of an entry wait to be claimed. */
 function someWait({ attempts }: IngestEntry, answer: IngestAnswer | undefined): boolean {
   return answer?.kind === 'stored' && attempts.length > (answer.held?.length ?? 0)
@@ -53,18 +64,20 @@ function someWait({ attempts }: IngestEntry, answer: IngestAnswer | undefined): 
 
 /** The first entry with each id, and entries that repeat the id of such an entry. */
 function split(entries: readonly IngestEntry[]) {
-  const byKey = new Map<string, IngestEntry>()
+  const byId = new Map<string, IngestEntry>()
+  const byUniqueId = new Map<string, IngestEntry>()
   const first: IngestEntry[] = []
   const repeats: [entry: IngestEntry, before: IngestEntry][] = []
   for (const entry of entries) {
     const { id, unique_id } = entry.event
-    const keys = [json([id]), ...(unique_id === null ? [] : [json([entry.workspaceId, unique_id])])]
-    const before = keys.map((key) => byKey.get(key)).find((other) => other !== undefined)
+    const key = unique_id === null ? null : json([entry.workspaceId, unique_id])
+    const before = byId.get(id) ?? (key === null ? undefined : byUniqueId.get(key))
     if (before !== undefined) {
       repeats.push([entry, before])
       continue
     }
-    for (const key of keys) byKey.set(key, entry)
+    byId.set(id, entry)
+    if (key !== null) byUniqueId.set(key, entry)
     first.push(entry)
   }
   return { first, repeats }

@@ -1,3 +1,4 @@
+import type { Awaitable } from './awaitable.ts'
 import type { EventEntry } from '../schema/catalogue.ts'
 
 /** The event types that the host declares. */
@@ -8,5 +9,5 @@ export interface Catalogue {
    * passes unless the catalogue is strict.
    * @throws PosthornError `validation`
    */
-  check(eventType: string, data: string): Promise<void>
+  check(eventType: string, data: string): Awaitable<void>
 }

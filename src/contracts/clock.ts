@@ -1,3 +1,5 @@
+import type { Awaitable } from './awaitable.ts'
+
 /** Time as this instance knows it. */
 export interface Clock {
   /** Unix milliseconds. */
@@ -17,7 +19,7 @@ export interface Clock {
    */
   afterTurn?(run: () => void): void
   /** Resolves when the time is known to be the engine's; to be awaited before times are written. */
-  ready?(): Promise<void>
+  ready?(): Awaitable<void>
   /** Whether the clock is the system's, to be corrected by the engine's time. A fake clock is not. */
   readonly system: boolean
 }
@@ -27,8 +29,8 @@ export interface EngineClock extends Clock {
   elapsed(): number
   /**
    * Asks the engine for its time when that time is not known yet, when the last answer is older than a minute, or when
-   * the wall clock was set since then. A failure to refresh a known time only warns.
+   * the wall clock was set since then; else there is nothing to wait for. A failure to refresh a known time only warns.
    * @throws what the engine threw when the time was never known.
    */
-  ready(): Promise<void>
+  ready(): Awaitable<void>
 }

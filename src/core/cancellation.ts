@@ -6,7 +6,9 @@ import type { Cancelable } from '../contracts/cancelable.ts'
  */
 export class Cancellation implements Cancelable {
   canceled = false
-  readonly #followers: (() => void)[] = []
+  /** Hardly any has a second follower, and a list takes far more memory than one. */
+  #follower: (() => void) | null = null
+  #others: (() => void)[] | null = null
   #controller: AbortController | null = null
 
   /** The same for whom an `AbortSignal` suits better. */
@@ -33,15 +35,24 @@ export class Cancellation implements Cancelable {
     if (this.canceled) return
     this.canceled = true
     this.#controller?.abort()
-    for (const onCancel of this.#followers.splice(0)) onCancel()
+    const first = this.#follower
+    const others = this.#others
+    this.#follower = this.#others = null
+    first?.()
+    for (const onCancel of others ?? []) onCancel()
   }
 
   follow(onCancel: () => void): void {
-    this.#followers.push(onCancel)
+    if (this.#follower === null && this.#others === null) this.#follower = onCancel
+    else (this.#others ??= []).push(onCancel)
   }
 
   unfollow(onCancel: () => void): void {
-    const at = this.#followers.indexOf(onCancel)
-    if (at !== -1) this.#followers.splice(at, 1)
+    if (this.#follower === onCancel) {
+      this.#follower = null
+      return
+    }
+    const at = this.#others?.indexOf(onCancel) ?? -1
+    if (at !== -1) this.#others?.splice(at, 1)
   }
 }

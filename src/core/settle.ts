@@ -39,8 +39,8 @@ interface Try {
   readonly startedAt: number
   /** Whether a failure may be followed by another try. */
   readonly retries: boolean
-  /** From 0 to below 1: how much of the endpoint's jitter is added to the wait before the next try. Default 0. */
-  readonly random?: number
+  /** Answers from 0 to below 1: how much of the endpoint's jitter is added to the wait before the next try. Default: 0. */
+  readonly random?: () => number
   /** How the outcome is counted; null for a test delivery. */
   readonly counted: Counted | null
 }
@@ -94,10 +94,11 @@ export function settle(tried: Try, outcome: Outcome, now: number, newId: () => s
 
 /** The follow-up. That of a replay stays behind others as the replay did. */
 function nextTry(
-  { attempt, claim, random = 0 }: Try,
+  { attempt, claim, random }: Try,
   { retry: { config } }: Endpoint,
   { now, notBefore, newId }: { now: number; notBefore: number; newId: () => string },
 ): PlannedAttempt | null {
-  const next = nextAttempt(attempt, config.attempts, now, notBefore, newId, config.jitter * random)
+  const jitter = config.jitter === 0 ? 0 : config.jitter * (random?.() ?? 0)
+  const next = nextAttempt(attempt, config.attempts, now, notBefore, newId, jitter)
   return next === null || claim?.priority === undefined ? next : { ...next, priority: claim.priority }
 }

@@ -7,17 +7,19 @@ export function catalogue(given: EventCatalogue, { strict }: { readonly strict: 
   const entries = Object.fromEntries(Object.entries(given).map(([type, entry]) => [type, entryOf(entry)]))
   return {
     entries,
-    async check(eventType, data) {
+    check(eventType, data) {
       const schema = Object.hasOwn(entries, eventType) ? entries[eventType]?.schema : undefined
-      if (schema === undefined) {
-        if (strict) throw invalid({ event_type: `unknown event type '${eventType}'` })
-        return
-      }
-      const { issues } = await schema['~standard'].validate(JSON.parse(data))
-      if (issues === undefined) return
-      throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
+      if (schema !== undefined) return matches(schema, data)
+      if (strict) throw invalid({ event_type: `unknown event type '${eventType}'` })
+      return undefined
     },
   }
+}
+
+async function matches(schema: EventSchema, data: string): Promise<void> {
+  const { issues } = await schema['~standard'].validate(JSON.parse(data))
+  if (issues === undefined) return
+  throw refusalAt(issues.map(({ message, path = [] }) => ({ message, path: ['data', ...path] })))
 }
 
 function entryOf(given: EventSchema | EventEntry): EventEntry {

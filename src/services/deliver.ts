@@ -76,8 +76,8 @@ function conclude(ctx: Context, loaded: Loaded, sent: Sent, claim: Claim | null)
   const isTest = attempt.trigger_mode === 'TEST'
   const eventType = event?.event_type ?? ''
   const counted = isTest ? null : { event_type: event?.event_type ?? otherTypes, told }
-  const random = endpoint === null || endpoint.retry.config.jitter === 0 ? 0 : randomShare(ctx)
   const { startedAt } = sent
+  const random = (): number => randomShare(ctx)
   const tried = { workspaceId, attempt, eventType, claim, endpoint, startedAt, retries: !isTest, counted, random }
   return settle(tried, sent.outcome, ctx.clock.now(), ctx.newId)
 }

@@ -121,7 +121,8 @@ async function store(
   incoming: Incoming,
   attemptsOf: AttemptsOf,
 ): Promise<Ingested | 'stale'> {
-  await ctx.clock.ready?.()
+  const ready = ctx.clock.ready()
+  if (ready !== undefined) await ready
   const now = ctx.clock.now()
   const event: StoredEvent = {
     id: incoming.id ?? ctx.newId(),

@@ -25,13 +25,15 @@ export function publishService(ctx: Context, ingest: Ingest): Pick<EventUseCases
     return configuration
   }
 
-  // One async function for the whole way: hundreds of events wait for their batch, each with the frames of its calls.
+  // One async function for the whole way, which waits where there is something to wait for: hundreds of events wait for their batch.
   async function publish(workspaceId: string, input: EventInput): Promise<Created<StoredEvent>> {
     const { id, event_type, unique_id } = parse(eventInput, shallow(input))
     const data = dataText(input)
-    await ctx.catalogue.check(event_type, data)
+    const checked = ctx.catalogue.check(event_type, data)
+    if (checked !== undefined) await checked
     const configuration = ctx.configuration.held(workspaceId) ?? (await configurationOf(workspaceId))
-    await ingest.admit(configuration.workspace)
+    const admitted = ingest.admit(configuration.workspace)
+    if (admitted !== undefined) await admitted
     const incoming = { id, event_type, data, unique_id }
     const stored = await ingest.under(configuration, incoming)
     const { kind, event } = stored === 'stale' ? await ingest.into(workspaceId, incoming) : stored

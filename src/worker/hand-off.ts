@@ -24,8 +24,11 @@ interface Needs {
   readonly room: WaitingRoom
 }
 
-/** A job that was taken over. `ticket`: where it waits for a slot; null where it has one. */
+type Leased = PlannedAttempt & { readonly lease: Lease }
+
+/** An attempt that was taken over. `ticket`: where it waits for a slot; null where it has one. */
 interface Taken {
+  readonly attempt: Leased
   readonly hold: Hold
   readonly ticket: Ticket | null
 }
@@ -39,6 +42,7 @@ export class LocalHandOff implements HandOff {
   readonly #needs: Needs
   /** Adds jobs to a queue that is not the storage's. */
   readonly #adding: Batcher<Job, boolean>
+  #lastLease: { readonly workspace: string; readonly lease: Lease } | null = null
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -60,29 +64,41 @@ export class LocalHandOff implements HandOff {
     if (deliveries.isClosed) return null
     const workspaceId = configuration.workspace.id
     const now = ctx.clock.now()
-    const fit = attempts.filter((attempt) => this.#mayTake(configuration, attempt, now))
-    if (fit.length === 0) return null
-    const lease = { token: `${ctx.newId()}/${workspaceId}`, from: now, until: now + leaseMs }
-    const taken = new Map<PlannedAttempt, Taken>()
-    for (const attempt of fit) {
-      const one = this.#takeOver({ ...jobOf(workspaceId, attempt), token: lease.token }, bytes)
-      if (one !== null) taken.set(attempt, one)
-    }
-    if (taken.size === 0) return null
+    const taken: Taken[] = []
+    const planned = attempts.map((attempt) => {
+      if (!this.#mayTake(configuration, attempt, now)) return attempt
+      const one = this.#takeOver(workspaceId, leased(attempt, this.#leaseOf(workspaceId, now)), bytes)
+      if (one === null) return attempt
+      taken.push(one)
+      return one.attempt
+    })
+    if (taken.length === 0) return null
     return {
-      attempts: attempts.map((attempt) => (taken.has(attempt) ? { ...attempt, lease } : attempt)),
+      attempts: planned,
       stored: (event, trace, held) => {
-        void inSlices(ctx.clock, taken, ([attempt, one]) => {
-          const isHeld = ctx.ownQueue ? held.includes(attempt.id) : null
-          void this.#begin(configuration, { event, attempt, lease, taken: one, trace, isHeld })
-        })
+        const begin = (one: Taken): void => {
+          const about = { configuration, event, trace }
+          if (ctx.ownQueue) this.#begin(about, one, held.includes(one.attempt.id))
+          else void this.#addToQueue(one).then((isHeld) => this.#begin(about, one, isHeld))
+        }
+        if (taken.length === 1) begin(taken[0]!) // it is the only one
+        else void inSlices(ctx.clock, taken, begin)
       },
-      notStored: (mayBe) => void this.#giveBack([...taken.values()], mayBe),
+      notStored: (mayBe) => void this.#giveBack(taken, mayBe),
     }
   }
 
   queued(jobs: readonly Job[]): void {
     this.#needs.slots.backlog.added(jobs, this.#needs.ctx.clock.now())
+  }
+
+  /** The jobs of a workspace that are taken over in the same millisecond have their lease together. */
+  #leaseOf(workspace: string, now: number): Lease {
+    const last = this.#lastLease
+    if (last !== null && last.workspace === workspace && last.lease.from === now) return last.lease
+    const lease = { token: `${this.#needs.ctx.newId()}/${workspace}`, from: now, until: now + leaseMs }
+    this.#lastLease = { workspace, lease }
+    return lease
   }
 
   #mayTake({ workspace, endpoints }: CompiledConfiguration, attempt: PlannedAttempt, now: number): boolean {
@@ -94,27 +110,27 @@ export class LocalHandOff implements HandOff {
   }
 
   /** Gives the job a slot, or a place where it waits for one; null where there is neither. */
-  #takeOver(claim: Claim, bytes: number): Taken | null {
+  #takeOver(workspace: string, attempt: Leased, bytes: number): Taken | null {
     const { slots, holds, room } = this.#needs
+    const { id, endpoint_id: group, scheduled_at: due_at, lease } = attempt
+    const claim: Claim = { id, workspace, group, due_at, token: lease.token }
     if (!room.has(claim.group) && slots.mayHand(claim.workspace, claim.group)) {
       slots.handed(claim, { isStored: false })
-      return { hold: holds.begin(claim), ticket: null }
+      return { attempt, hold: holds.begin(claim), ticket: null }
     }
     const ticket = room.letIn(claim, bytes)
-    return ticket && { hold: holds.begin(claim), ticket }
+    return ticket && { attempt, hold: holds.begin(claim), ticket }
   }
 
-  async #begin(configuration: CompiledConfiguration, stored: Stored): Promise<void> {
+  #begin({ configuration, event, trace }: Stored, taken: Taken, isHeld: boolean): void {
     const { ctx, deliveries, slots, holds, lines, room } = this.#needs
-    const { event, attempt, lease, trace } = stored
-    const { hold, ticket } = stored.taken
-    const workspaceId = configuration.workspace.id
-    const isHeld = stored.isHeld ?? (await this.#addToQueue({ ...jobOf(workspaceId, attempt), lease }))
+    const { attempt, hold, ticket } = taken
     holds.stored(hold)
-    const isFresh = ctx.clock.now() < lease.until - lengthenEveryMs // else the lease may end before it is lengthened
-    if (!isHeld || !isFresh || deliveries.isClosed) return await this.#giveBack([stored.taken], true)
-    const { revision } = configuration
-    const delivery = { workspaceId, revision, attempt, event, ...(trace !== undefined && { trace }) }
+    const isFresh = ctx.clock.now() < attempt.lease.until - lengthenEveryMs // else the lease may end before it is lengthened
+    if (!isHeld || !isFresh || deliveries.isClosed) return void this.#giveBack([taken], true)
+    const { workspace, revision } = configuration
+    const plain = { workspaceId: workspace.id, revision, attempt, event }
+    const delivery = trace === undefined ? plain : { ...plain, trace }
     const endpoint = configuration.endpoints.get(attempt.endpoint_id) ?? null
     const job = { hold, loaded: { delivery, configuration, endpoint } }
     if (ticket !== null) return room.enter(ticket, job)
@@ -138,9 +154,9 @@ export class LocalHandOff implements HandOff {
   }
 
   /** Adds a job to a queue that is not the storage's. Answers whether it is held. */
-  async #addToQueue(job: Job): Promise<boolean> {
+  async #addToQueue({ attempt, hold }: Taken): Promise<boolean> {
     try {
-      return await this.#adding.add(job)
+      return await this.#adding.add({ ...jobOf(hold.claim.workspace, attempt), lease: attempt.lease })
     } catch (cause) {
       // Others find the attempt in a moment: see `requeue`.
       this.#needs.ctx.repeating.error('jobs could not be handed to the queue', { cause })
@@ -149,12 +165,15 @@ export class LocalHandOff implements HandOff {
   }
 }
 
+/** What attempts that were stored have in common. */
 interface Stored {
+  readonly configuration: CompiledConfiguration
   readonly event: NonNullable<Delivery['event']>
-  readonly attempt: PlannedAttempt
-  readonly lease: Lease
-  readonly taken: Taken
   readonly trace: string | undefined
-  /** Whether the job is held with its lease; null where the queue was not asked yet. */
-  readonly isHeld: boolean | null
+}
+
+/** The attempt as it is stored. It has no priority: none such is taken over. V8 takes twenty times as long to add a key to a spread. */
+function leased(attempt: PlannedAttempt, lease: Lease): Leased {
+  const { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at } = attempt
+  return { id, event_id, endpoint_id, attempt_number, scheduled_at, trigger_mode, created_at, lease }
 }

@@ -16,6 +16,8 @@ export interface Hold {
   readonly claim: Claim
   /** Canceled when the hold is lost, or when the worker stops and `timeoutMs` has passed. */
   readonly cancellation: Cancellation
+  /** Whether the queue knows the job: else it is being stored. */
+  isStored: boolean
 }
 
 /** How a job leaves this process: out of the queue, or back into the queue. */
@@ -44,8 +46,6 @@ export class Holds {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
   readonly #byJob = new Map<string, Hold>()
-  /** Holds on jobs that are being stored. The queue does not know them yet. */
-  readonly #begun = new Set<Hold>()
   readonly #fewer: Wakeup
   readonly #failed: FailedCall[] = []
   #isClosed = false
@@ -71,21 +71,23 @@ export class Holds {
   }
 
   add(claims: readonly Claim[]): readonly Hold[] {
-    const added = claims.map((claim) => ({ claim, cancellation: new Cancellation() }))
-    for (const hold of added) this.#byJob.set(hold.claim.id, hold)
-    return added
+    return claims.map((claim) => this.#add(claim, true))
+  }
+
+  #add(claim: Claim, isStored: boolean): Hold {
+    const hold = { claim, cancellation: new Cancellation(), isStored }
+    this.#byJob.set(claim.id, hold)
+    return hold
   }
 
   /** Begins a hold on a job that is being stored as held. Nobody lengthens it until `stored`. */
   begin(claim: Claim): Hold {
-    const [hold] = this.add([claim])
-    this.#begun.add(hold!) // one for each claim
-    return hold!
+    return this.#add(claim, false)
   }
 
   /** The job of a hold that `begin` began is stored. */
   stored(hold: Hold): void {
-    this.#begun.delete(hold)
+    hold.isStored = true
   }
 
   /** Whether a hold is valid. It is not when it is lost, or when this process has claimed the same job again since. */
@@ -96,7 +98,6 @@ export class Holds {
   /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of the lease. */
   remove(hold: Hold): void {
     if (this.#byJob.get(hold.claim.id) === hold) this.#byJob.delete(hold.claim.id)
-    this.#begun.delete(hold)
     this.#fewer.wake('freed')
   }
 
@@ -158,7 +159,7 @@ export class Holds {
 
   /** Lengthens the leases of all holds. Cancels the holds that are lost. */
   async lengthen(): Promise<void> {
-    const all = [...this.#byJob.values()].filter((hold) => !this.#begun.has(hold))
+    const all = [...this.#byJob.values()].filter((hold) => hold.isStored)
     if (all.length === 0) return
     const { clock, queue } = this.#ctx
     for (const some of inParts(all)) {
