@@ -18,9 +18,10 @@ const rounds = quick ? 1 : 3
 const events = quick ? 4000 : 20_000
 
 /** `slots`: how many requests the endpoint may have at once; the default of the library where it is not given. */
-function posthornOn(engine: Engine, slots?: number): Contender {
+function posthornOn(engine: Engine, slots?: number, isSingle = false): Contender {
   return async (setting) => {
     const { posthorn, run, close } = await openDeliveries(engine, setting, {
+      isSingle,
       deliver: slots === undefined ? {} : { concurrency: slots, perEndpoint: slots },
     })
     return {
@@ -48,6 +49,7 @@ const contenders: Readonly<Record<string, Contender>> = {
   ...limits,
   ...Object.fromEntries(engines.map((engine) => [`Posthorn, ${engine}`, posthornOn(engine, concurrency)])),
   'Posthorn, postgres, default slots': posthornOn('postgres'),
+  'Posthorn, postgres, calls of one event': posthornOn('postgres', concurrency, true),
   'sketch of batches on Postgres': sketch,
   'graphile-worker': graphileWorker,
   'pg-boss': pgBoss,
