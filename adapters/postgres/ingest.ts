@@ -6,7 +6,7 @@ import { isStorableText } from '../../src/schema/fields.ts'
 import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
-import { isLockTimeout, isRefusal } from './errors.ts'
+import { isLockTimeout, isRace, isRefusal } from './errors.ts'
 import { type Columns, rowsOf } from '../sql/columns.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
@@ -104,15 +104,17 @@ function repeated(entry: IngestEntry, before: IngestEntry, answer: IngestAnswer 
 
 /**
  * One try at entries whose ids differ. Entries that it cannot answer, since others write the same ids just now, are
- * left out.
+ * left out. `areNew`: nothing of them is stored. They nearly always are; else, where a call whose answer was lost stored them, they
+ * are tried again.
  */
 async function round(
   db: Database,
   entries: readonly IngestEntry[],
   jobs: JobsOfAttempts,
+  areNew = !db.bound && !entries.some(isContested),
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   try {
-    const { outcome, leased } = await store(db, entries, jobs)
+    const { outcome, leased } = await store(db, entries, jobs, areNew)
     const answers = entries.flatMap((entry): (readonly [IngestEntry, IngestAnswer])[] => {
       const kind = outcome.get(entry.event.id)
       if (kind === undefined) return []
@@ -122,12 +124,16 @@ async function round(
     const rest = entries.filter((entry) => !outcome.has(entry.event.id))
     return rest.length === 0 ? answers : [...answers, ...(await explain(db, rest))]
   } catch (cause) {
+    if (areNew && isRace(cause)) return await round(db, entries, jobs, false)
     const isHeld = isLockTimeout(cause)
     if (db.bound || !(isHeld || isRefusal(cause))) throw cause
     if (entries.length === 1) return [[entries[0]!, isHeld ? { kind: 'held' } : { kind: 'rejected', cause }]]
     // The engine refuses the batch for one of the entries: halve the batch until that entry stands alone.
     const half = entries.length >> 1
-    return [...(await round(db, entries.slice(0, half), jobs)), ...(await round(db, entries.slice(half), jobs))]
+    return [
+      ...(await round(db, entries.slice(0, half), jobs, false)),
+      ...(await round(db, entries.slice(half), jobs, false)),
+    ]
   }
 }
 
@@ -150,6 +156,11 @@ const contestedColumns: Columns<IngestEntry> = {
   keys: ['jsonb', (entry) => json(contestedKeys(entry))],
 }
 
+/** Whether others may write the same ids. */
+function isContested(entry: IngestEntry): boolean {
+  return contestedKeys(entry).length > 0
+}
+
 /** What became of events, by their ids. Those that something stands against are not in it. */
 type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
 
@@ -158,9 +169,10 @@ async function store(
   db: Database,
   entries: readonly IngestEntry[],
   jobs: JobsOfAttempts,
+  areNew: boolean,
 ): Promise<{ readonly outcome: Outcome; readonly leased: ReadonlySet<unknown> }> {
   const { run, t } = db
-  const isContested = entries.some((entry) => contestedKeys(entry).length > 0)
+  const someContested = entries.some(isContested)
   const planned = entries.flatMap(({ attempts }) => attempts)
   const isLeased = jobs !== null && planned.some(({ lease }) => lease !== undefined)
   const woken = jobs === null ? nothing : (db.woken ?? nothing)
@@ -171,7 +183,7 @@ async function store(
     ${isLeased ? sql`lease as materialized (select * from ${granted(db, sql`select * from planned`)} l),` : nothing}
     given as materialized (
       select w.key as workspace, g.*
-      from (${rowsOf(entries, idOf, isContested ? contestedColumns : entryColumns)}) g
+      from (${rowsOf(entries, idOf, someContested ? contestedColumns : entryColumns)}) g
       join ${t.workspaces} w on w.id = g.workspace_id and w.revision = g.revision
       where not exists (select from ${t.events} e where e.id = g.id)
         and g.id <> all(array(
@@ -179,7 +191,7 @@ async function store(
           where a.id = any(array(select id from planned))
         ))
     ),
-    ${isContested ? contested(db) : sql`free as (select * from given), held as (select id from given where false),`}
+    ${someContested ? contested(db) : sql`free as (select * from given), held as (select id from given where false),`}
     -- Whoever comes second at the same moment waits here, then finds it taken.
     claimed as (
       insert into ${t.unique_ids} (workspace, unique_id, event_id)
@@ -190,11 +202,12 @@ async function store(
       insert into ${t.events} (id, workspace, event_type, unique_id, data, trace, token, ingested_at, created_at, updated_at)
       select id, workspace, event_type, unique_id, data, trace, token, ingested_at, created_at, updated_at from free
       where unique_id is null or id in (select event_id from claimed) order by id
-      on conflict do nothing returning id, workspace
+      ${areNew ? nothing : raw('on conflict do nothing')} returning id, workspace
     ),
     ${openAttempts(db, sql`select p.*, s.workspace from planned p join stored s on s.id = p.event_id`, jobs, {
       low: lowOf(planned),
       leases: isLeased ? raw('lease') : null,
+      areNew,
     })}
     select id, 'stored' as kind from stored union all select id, 'held' from held
     ${isLeased ? sql`union all select id, 'leased' from queued where token is not null` : nothing} ${woken}`)

@@ -29,12 +29,13 @@ const attemptColumns: Columns<NewAttempt> = {
  * `jobs` is null; those whose id exists already are left out. `made` answers the ids of those that are not. `byHand`: the query also
  * tells which are the first of their event and endpoint. `follow`: they follow attempts that failed. `low`: the ids of those whose
  * jobs are of low priority. `leases`: a query that tells which jobs are held from the start (id and `leaseColumns`).
+ * `areNew`: none is stored, else the statement fails; to look for what stands against a row takes a fifth of an insert.
  */
 export function openAttempts(
   db: Database,
   attempts: Sql,
   jobs: JobsOfAttempts,
-  { byHand = false, follow = false, low = [], leases = null }: OpenOptions = {},
+  { byHand = false, follow = false, low = [], leases = null, areNew = false }: OpenOptions = {},
 ): Sql {
   const { t } = db
   const columns = raw(
@@ -52,15 +53,15 @@ export function openAttempts(
       insert into ${t.attempts} (${columns})
       select ${columns}
       from (${attempts}) a order by id
-      on conflict do nothing returning id, workspace, endpoint_id, scheduled_at
-    )${jobs === 'same row' ? nothing : opened}${jobs === null ? nothing : queued(db, jobs, { apart, low, leases })}`
+      ${areNew ? nothing : raw('on conflict do nothing')} returning id, workspace, endpoint_id, scheduled_at
+    )${jobs === 'same row' ? nothing : opened}${jobs === null ? nothing : queued(db, jobs, { apart, low, leases, areNew })}`
 }
 
 /** The jobs of the attempts that were made. */
 function queued(
   db: Database,
   jobs: 'beside' | 'same row',
-  { apart, low, leases }: Required<Pick<OpenOptions, 'low' | 'leases'>> & { apart: Sql },
+  { apart, low, leases, areNew }: Required<Pick<OpenOptions, 'low' | 'leases' | 'areNew'>> & { apart: Sql },
 ): Sql {
   const rank =
     low.length === 0
@@ -78,7 +79,7 @@ function queued(
     sql`
       select m.endpoint_id, (select id from ${db.t.workspaces} w where w.key = m.workspace), min(m.scheduled_at)
       ${made} ${leases === null ? nothing : raw('where l.lease_token is null')} group by m.endpoint_id, m.workspace`,
-    { areOpen: jobs === 'same row' },
+    { areOpen: jobs === 'same row', areNew },
   )}`
 }
 
@@ -95,6 +96,7 @@ interface OpenOptions {
   readonly follow?: boolean
   readonly low?: readonly string[]
   readonly leases?: Sql | null
+  readonly areNew?: boolean
 }
 
 /** The ids of attempts whose jobs are of low priority. */

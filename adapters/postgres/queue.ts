@@ -6,7 +6,7 @@ import { json, number, numberOrNull } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { repairer } from './repair-lines.ts'
 import { lockedHolds, release } from './release.ts'
-import { raw, type Sql, sql } from '../sql/sql.ts'
+import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Listener } from './listener.ts'
 import type { Notify } from './notify.ts'
 import { dueAt } from './waiting.ts'
@@ -178,18 +178,19 @@ const jobColumns: Columns<Job> = {
 /**
  * Statements of a `with` that add the jobs of a query (id, group_id, `due_at`: their rank, held_until, token), those known
  * already left out. `hints` is a query of what they say to claims (group_id, workspace, due_at): nothing of jobs that are held.
- * `areOpen`: they are the open attempts as well, and the query says workspace and apart too.
+ * `areOpen`: they are the open attempts as well, and the query says workspace and apart too. `areNew`: none is known, else the
+ * statement fails.
  */
-export function added({ t }: Database, jobs: Sql, hints: Sql, { areOpen = false } = {}): Sql {
+export function added({ t }: Database, jobs: Sql, hints: Sql, { areOpen = false, areNew = false } = {}): Sql {
   const columns = raw(`id, group_id, due_at, held_until, token${areOpen ? ', workspace, apart' : ''}`)
   const known = areOpen
-    ? raw('(id) do update set workspace = excluded.workspace, apart = excluded.apart where j.workspace is null')
-    : raw('do nothing')
+    ? raw('on conflict (id) do update set workspace = excluded.workspace, apart = excluded.apart where j.workspace is null')
+    : raw('on conflict do nothing')
   return sql`
     queued as (
       insert into ${t.jobs} as j (${columns})
       select ${columns} from (${jobs}) q order by id
-      on conflict ${known} returning id, group_id, due_at, token
+      ${areNew ? nothing : known} returning id, group_id, due_at, token
     ),
     hinted as (
       insert into ${t.hints} (group_id, workspace, due_at) ${hints}
