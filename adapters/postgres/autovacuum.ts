@@ -28,6 +28,8 @@ interface Asked {
 const everyRows = 1000
 /** A table of fewer pages is as well read whole. */
 const minPages = 24
+/** A table of more pages is analyzed when it has become four times as large, else twice: a sample takes tens of milliseconds. */
+const fewPages = 128
 /** Of fewer rows any plan is quick. */
 const minRows = 200
 
@@ -54,7 +56,8 @@ export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
         and pg_has_role(c.relowner, 'usage')
         and (
           pg_relation_size(c.oid) / current_setting('block_size')::int
-            > greatest(case when c.relname <> 'hints' then 2 * c.relpages end, ${minPages}::int)
+            > greatest(case when c.relname <> 'hints' then c.relpages * case when c.relpages < ${fewPages}::int then 2 else 4 end end,
+              ${minPages}::int)
           or c.relname <> 'hints' and c.relpages > 0
             and pg_stat_get_live_tuples(c.oid) > greatest(10 * c.reltuples, ${minRows}::int)
         )`)

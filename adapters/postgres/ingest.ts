@@ -7,7 +7,7 @@ import { json, number, type Row } from '../sql/values.ts'
 import type { Database } from './database.ts'
 import { contested, contestedKeys } from './contested.ts'
 import { isLockTimeout, isRace, isRefusal } from './errors.ts'
-import { type Columns, rowsOf } from '../sql/columns.ts'
+import { type Columns, idsIn, joinedIds, rowsOf } from '../sql/columns.ts'
 import { eventColumns, eventOf } from '../sql/rows.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { nothing, raw, sql } from '../sql/sql.ts'
@@ -115,13 +115,14 @@ async function round(
 ): Promise<readonly (readonly [IngestEntry, IngestAnswer])[]> {
   try {
     const { outcome, leased } = await store(db, entries, jobs, areNew)
-    const answers = entries.flatMap((entry): (readonly [IngestEntry, IngestAnswer])[] => {
+    const answers: (readonly [IngestEntry, IngestAnswer])[] = []
+    for (const entry of entries) {
       const kind = outcome.get(entry.event.id)
-      if (kind === undefined) return []
-      const held = leased.size === 0 ? [] : entry.attempts.flatMap(({ id }) => (leased.has(id) ? id : []))
-      return [[entry, held.length === 0 ? { kind } : { kind: 'stored', held }]]
-    })
-    const rest = entries.filter((entry) => !outcome.has(entry.event.id))
+      if (kind === undefined) continue
+      const held = leased.size === 0 ? [] : entry.attempts.map(({ id }) => id).filter((id) => leased.has(id))
+      answers.push([entry, held.length === 0 ? { kind } : { kind: 'stored', held }])
+    }
+    const rest = entries.length === answers.length ? [] : entries.filter((entry) => !outcome.has(entry.event.id))
     return rest.length === 0 ? answers : [...answers, ...(await explain(db, rest))]
   } catch (cause) {
     if (areNew && isRace(cause)) return await round(db, entries, jobs, false)
@@ -162,7 +163,7 @@ function isContested(entry: IngestEntry): boolean {
 }
 
 /** What became of events, by their ids. Those that something stands against are not in it. */
-type Outcome = ReadonlyMap<unknown, 'stored' | 'held'>
+type Outcome = ReadonlyMap<string, 'stored' | 'held'>
 
 /** Stores what nothing stands against. `leased`: the attempts whose jobs are held. */
 async function store(
@@ -170,7 +171,7 @@ async function store(
   entries: readonly IngestEntry[],
   jobs: JobsOfAttempts,
   areNew: boolean,
-): Promise<{ readonly outcome: Outcome; readonly leased: ReadonlySet<unknown> }> {
+): Promise<{ readonly outcome: Outcome; readonly leased: ReadonlySet<string> }> {
   const { run, t } = db
   const someContested = entries.some(isContested)
   const planned = entries.flatMap(({ attempts }) => attempts)
@@ -209,13 +210,13 @@ async function store(
       leases: isLeased ? raw('lease') : null,
       areNew,
     })}
-    select id, 'stored' as kind from stored union all select id, 'held' from held
-    ${isLeased ? sql`union all select id, 'leased' from queued where token is not null` : nothing} ${woken}`)
-  const leased = new Set(rows.flatMap((row) => (row['kind'] === 'leased' ? [row['id']] : [])))
-  const outcome = rows
-    .filter((row) => row['kind'] !== 'leased')
-    .map((row) => [row['id'], row['kind'] as 'stored' | 'held'] as const)
-  return { outcome: new Map(outcome), leased }
+    select ${joinedIds} as ids, 'stored' as kind from stored union all select ${joinedIds}, 'held' from held
+    ${isLeased ? sql`union all select ${joinedIds}, 'leased' from queued where token is not null` : nothing} ${woken}`)
+  const idsOf = (kind: string) => idsIn(rows.find((row) => row['kind'] === kind)?.['ids'] ?? null)
+  const outcome = new Map<string, 'stored' | 'held'>()
+  for (const id of idsOf('stored')) outcome.set(id, 'stored')
+  for (const id of idsOf('held')) outcome.set(id, 'held')
+  return { outcome, leased: new Set(idsOf('leased')) }
 }
 
 /** Says of entries that were not stored why not, in a statement that sees what others wrote meanwhile. */

@@ -184,7 +184,9 @@ const jobColumns: Columns<Job> = {
 export function added({ t }: Database, jobs: Sql, hints: Sql, { areOpen = false, areNew = false } = {}): Sql {
   const columns = raw(`id, group_id, due_at, held_until, token${areOpen ? ', workspace, apart' : ''}`)
   const known = areOpen
-    ? raw('on conflict (id) do update set workspace = excluded.workspace, apart = excluded.apart where j.workspace is null')
+    ? raw(
+        'on conflict (id) do update set workspace = excluded.workspace, apart = excluded.apart where j.workspace is null',
+      )
     : raw('on conflict do nothing')
   return sql`
     queued as (

@@ -6,7 +6,7 @@ import type { Database } from './database.ts'
 import { isRefusal } from './errors.ts'
 import { type JobsOfAttempts, jobsOfAttempts, lowOf, newAttempts, openAttempts } from './open-attempts.ts'
 import { lockedHolds } from './release.ts'
-import { type Columns, rowsOf } from '../sql/columns.ts'
+import { type Columns, idsIn, joinedIds, rowsOf } from '../sql/columns.ts'
 import { storable } from '../sql/rows.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Tables } from './tables.ts'
@@ -71,7 +71,9 @@ async function settleTogether(
   // Attempts of the other form were made before step 18 of the schema, or while another queue held the jobs.
   for (const form of jobs === 'same row' ? (['same row', 'apart'] as const) : (['apart', 'same row'] as const)) {
     if (left.length === 0) break
-    for (const [id, answer] of answersOf(await db.run(closing(db, left, form, jobs)))) answers.set(id, answer)
+    for (const row of await db.run(closing(db, left, form, jobs))) {
+      for (const id of idsIn(row['ids'])) answers.set(id, { settled: true, disabled: row['disabled'] === true }) // these come last
+    }
     left = left.filter(({ attempt }) => !answers.has(attempt.id))
   }
   if (left.length > 0) for (const [id, answer] of await settledBefore(db, left)) answers.set(id, answer)
@@ -113,8 +115,8 @@ function closing(db: Database, given: readonly Settlement[], form: 'same row' | 
     )${nexts.length > 0 ? followUps : nothing}${isAnyDisabled ? disabling(db) : nothing}${
       given.some(isLater) ? superseding(db) : nothing
     }${given.some(({ counted }) => counted !== null) ? noting(db, given) : nothing}
-    select closed.id, ${isAnyDisabled ? sql`closed.id in (select by from disabled)` : sql`false`} as disabled
-    from closed`
+    select ${joinedIds} as ids, false as disabled from closed
+    ${isAnyDisabled ? sql`union all select ${joinedIds}, true from (select by as id from disabled) d` : nothing}`
 }
 
 /** Parts of the `with` that close attempts of `open_attempts`, and complete claims. */
