@@ -35,12 +35,15 @@ export function hexOf(bytes: Uint8Array): string {
 
 /** Base64 with padding (RFC 4648 section 4). */
 export function base64Of(bytes: Uint8Array): string {
+  if (bytes.length <= maxAtOnce) return btoa(binaryOf(bytes))
   let binary = ''
-  // Many characters in one go: a text made by adding characters is a chain of texts until it is read.
-  for (let at = 0; at < bytes.length; at += maxAtOnce) {
-    binary += String.fromCharCode.apply(null, bytes.subarray(at, at + maxAtOnce) as unknown as number[]) // any list of numbers does
-  }
+  for (let at = 0; at < bytes.length; at += maxAtOnce) binary += binaryOf(bytes.subarray(at, at + maxAtOnce))
   return btoa(binary)
+}
+
+/** A character for each byte, in one go: a text made by adding characters is a chain of texts until it is read. */
+function binaryOf(bytes: Uint8Array): string {
+  return String.fromCharCode.apply(null, bytes as unknown as number[]) // any list of numbers does
 }
 
 /** Base64 for URLs, without padding (RFC 4648 section 5). */

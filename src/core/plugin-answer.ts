@@ -24,6 +24,6 @@ function isHeaders(headers: unknown): boolean {
 /** Whether all values of an object are texts. */
 export function holdsTexts(object: unknown): object is Readonly<Record<string, string>> {
   if (typeof object !== 'object' || object === null) return false
-  for (const value of Object.values(object)) if (typeof value !== 'string') return false
+  for (const name in object) if (typeof (object as Readonly<Record<string, unknown>>)[name] !== 'string') return false
   return true
 }

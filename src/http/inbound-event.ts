@@ -3,7 +3,8 @@ import { parseJson, sliceProperty } from '../core/json-slice.ts'
 import { PosthornError } from '../errors.ts'
 import { gatewayInput } from '../schema/event.ts'
 import { parse } from '../schema/parse.ts'
-import type { Incoming, Ingest } from '../services/ingest.ts'
+import type { Ingest } from '../services/ingest.ts'
+import type { Incoming } from '../services/store-event.ts'
 import type { Found } from './source-lookup.ts'
 
 /**

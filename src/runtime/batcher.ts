@@ -20,6 +20,12 @@ const deadlineMs = 10_000
 const lingerMs = 100
 const maxLingering = 16
 
+/** The one who waits for an answer. */
+export interface Deferred<Answer> {
+  resolve(answer: Answer): void
+  reject(cause: unknown): void
+}
+
 export interface Batcher<Entry, Answer> {
   /**
    * Joins the next batch and answers for this entry alone. An entry that `lingers` waits up to 100 ms, for a batch that
@@ -27,6 +33,8 @@ export interface Batcher<Entry, Answer> {
    * and of 128 MiB, `add` throws `overloaded`.
    */
   add(entry: Entry, options?: { lingers?: boolean }): Promise<Answer>
+  /** The same, told to the one who waits, so that thousands of entries need no promises. */
+  addFor(entry: Entry, to: Deferred<Answer>, options?: { lingers?: boolean }): void
   /** Sends what lingers at once, and resolves when nothing waits and nothing is in flight. */
   idle(): Promise<void>
   /** Rejects all that wait or are in flight with `unavailable`; what is in flight may be stored all the same. Later calls are as before. */
@@ -41,8 +49,7 @@ interface Waiting<Entry, Answer> extends Waits {
   readonly rows: number
   /** Entries are numbered as they come. */
   readonly number: number
-  resolve(answer: Answer): void
-  reject(cause: unknown): void
+  readonly to: Deferred<Answer>
 }
 
 export interface BatcherOptions<Entry, Answer> {
@@ -70,7 +77,9 @@ export interface BatcherOptions<Entry, Answer> {
 export function batcher<Entry, Answer>(options: BatcherOptions<Entry, Answer>): Batcher<Entry, Answer> {
   const batches = new Batches(options)
   return {
-    add: (entry, { lingers = false } = {}) => batches.add(entry, lingers),
+    add: (entry, { lingers = false } = {}) =>
+      new Promise((resolve, reject) => batches.add(entry, lingers, { resolve, reject })),
+    addFor: (entry, to, { lingers = false } = {}) => batches.add(entry, lingers, to),
     idle: () => batches.idle(),
     giveUp: () => batches.giveUp(),
     waiting: () => batches.waiting,
@@ -105,23 +114,21 @@ class Batches<Entry, Answer> {
     return this.#queue.size
   }
 
-  add(entry: Entry, lingers: boolean): Promise<Answer> {
+  add(entry: Entry, lingers: boolean, to: Deferred<Answer>): void {
     const { workspaceOf, bytesOf, rowsOf, batches, onOverload } = this.#options
     const workspace = workspaceOf(entry)
     const bytes = bytesOf(entry)
     if (!this.#shares.take({ workspace, bytes }, batches ? this.#queue.size : this.#inFlight)) {
       onOverload?.()
-      return Promise.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
+      return to.reject(new PosthornError('overloaded', 'too many writes wait for the storage'))
     }
-    return new Promise((resolve, reject) => {
-      const rows = rowsOf?.(entry) ?? 1
-      const waiting = { entry, workspace, bytes, rows, number: ++this.#numbers, resolve, reject }
-      if (!batches) return void this.#send([waiting])
-      this.#queue.add(waiting)
-      if (lingers && this.#queue.size < maxLingering) return this.#lingering.set()
-      this.#hurryAll()
-      this.#schedulePump()
-    })
+    const rows = rowsOf?.(entry) ?? 1
+    const waiting = { entry, workspace, bytes, rows, number: ++this.#numbers, to }
+    if (!batches) return void this.#send([waiting])
+    this.#queue.add(waiting)
+    if (lingers && this.#queue.size < maxLingering) return this.#lingering.set()
+    this.#hurryAll()
+    this.#schedulePump()
   }
 
   async idle(): Promise<void> {
@@ -135,7 +142,7 @@ class Batches<Entry, Answer> {
     this.#urgent = 0
     for (const waiting of this.#queue.clear()) {
       this.#shares.give(waiting)
-      waiting.reject(late)
+      waiting.to.reject(late)
     }
     const lost = this.#until
     this.#until = new Cancellation()
@@ -204,16 +211,20 @@ class Batches<Entry, Answer> {
 
   async #send(batch: readonly Waiting<Entry, Answer>[]): Promise<void> {
     this.#inFlight++
+    let answers: readonly Answer[] = []
+    let failure: { readonly cause: unknown } | null = null
     try {
-      const answers = await this.#flush(batch.map(({ entry }) => entry))
-      batch.forEach((waiting, i) => waiting.resolve(answers[i]!))
+      answers = await this.#flush(batch.map(({ entry }) => entry))
     } catch (cause) {
-      for (const waiting of batch) waiting.reject(cause)
-    } finally {
-      this.#inFlight--
-      if (!this.#options.batches) for (const waiting of batch) this.#shares.give(waiting)
-      this.#pump()
+      failure = { cause }
     }
+    this.#inFlight--
+    if (!this.#options.batches) for (const waiting of batch) this.#shares.give(waiting)
+    this.#pump() // first: those who are told may have much to do
+    batch.forEach(({ to }, i) => {
+      if (failure !== null) to.reject(failure.cause)
+      else tell(to, answers[i]!) // an answer for each
+    })
   }
 
   async #flush(entries: readonly Entry[]): Promise<readonly Answer[]> {
@@ -226,6 +237,15 @@ class Batches<Entry, Answer> {
       if (resends === false || !isRetryable(cause) || cause === late) throw cause
       return await inTime()
     }
+  }
+}
+
+/** What goes wrong with one who is told is nothing to the others. */
+function tell<Answer>(to: Deferred<Answer>, answer: Answer): void {
+  try {
+    to.resolve(answer)
+  } catch (cause) {
+    to.reject(cause)
   }
 }
 

@@ -13,6 +13,7 @@ export function lanes<Entry, Answer>(options: LaneOptions<Entry, Answer>): Batch
   const wide = batcher({ ...options, maxInFlight: options.maxWideInFlight })
   return {
     add: (entry, how) => (options.isWide(entry) ? wide : narrow).add(entry, how),
+    addFor: (entry, to, how) => (options.isWide(entry) ? wide : narrow).addFor(entry, to, how),
     async idle() {
       await Promise.all([narrow.idle(), wide.idle()])
     },

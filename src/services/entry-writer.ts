@@ -1,7 +1,7 @@
 import type { Context } from '../context.ts'
 import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import { maxUsualData } from '../core/large-data.ts'
-import type { Batcher } from '../runtime/batcher.ts'
+import type { Batcher, Deferred } from '../runtime/batcher.ts'
 import { lanes } from '../runtime/lanes.ts'
 import { jobOf } from './job-of.ts'
 
@@ -39,9 +39,12 @@ export class EntryWriter {
   }
 
   /** Adds an entry to a batch. A held entry is asked for again and again, and takes no connection meanwhile. */
-  write(entry: IngestEntry): Promise<IngestAnswer> {
-    const isPlain = entry.event.unique_id === null && entry.token === undefined
-    return isPlain ? this.#plain.add(entry) : this.#writeUntilNotHeld(entry)
+  write(entry: IngestEntry, to: Deferred<IngestAnswer>): void {
+    if (entry.event.unique_id === null && entry.token === undefined) return this.#plain.addFor(entry, to)
+    this.#writeUntilNotHeld(entry).then(
+      (answer) => to.resolve(answer),
+      (cause: unknown) => to.reject(cause),
+    )
   }
 
   async #writeUntilNotHeld(entry: IngestEntry): Promise<IngestAnswer> {

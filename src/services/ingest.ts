@@ -1,38 +1,24 @@
 import type { CompiledConfiguration, Context } from '../context.ts'
 import type { Awaitable } from '../contracts/awaitable.ts'
 import type { Message } from '../contracts/inbox.ts'
-import type { IngestAnswer, IngestEntry } from '../contracts/storage/events.ts'
 import type { PlannedAttempt } from '../contracts/storage/attempts.ts'
-import type { PublishEnd } from '../contracts/telemetry.ts'
 import { fanout } from '../core/fanout.ts'
-import { PosthornError, uniqueViolation } from '../errors.ts'
+import { PosthornError } from '../errors.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Workspace } from '../schema/workspace.ts'
 import type { Admit } from './admission.ts'
-import { traced } from './traced.ts'
 import { EntryWriter } from './entry-writer.ts'
 import { MessageWriter } from './message-writer.ts'
+import type { Deferred } from '../runtime/batcher.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { WorkTurns } from '../runtime/work-turns.ts'
-import { taken } from './violation-error.ts'
-
-/** An event as it comes in. `data` is its text. */
-export interface Incoming {
-  /** The id that the client chose; null where Posthorn makes the id. */
-  readonly id: string | null
-  readonly event_type: string
-  readonly data: string
-  readonly unique_id: string | null
-  /** The trace context in which it was accepted, where that is not the caller's. */
-  readonly trace?: string
-}
-
-/** `duplicate`: the `unique_id` was seen before, and `event` is the stored event. */
-export type Ingested = { readonly kind: 'stored' | 'duplicate'; readonly event: StoredEvent }
+import { type AttemptsOf, type Incoming, type Ingested, type StoreAnswer, storeEvent } from './store-event.ts'
 
 export interface Ingest {
   /** Stores an event with its attempts as this configuration matches it; `stale` when the configuration has moved on. */
-  under(configuration: CompiledConfiguration, incoming: Incoming): Promise<Ingested | 'stale'>
+  under(configuration: CompiledConfiguration, incoming: Incoming): Promise<StoreAnswer>
+  /** The same for one of many, told to the one who waits for them. */
+  oneOfMany(configuration: CompiledConfiguration, incoming: Incoming, to: Deferred<StoreAnswer>): void
   /** The same under the configuration of now. @throws PosthornError `unknown_workspace` when the workspace is gone. */
   into(workspaceId: string, incoming: Incoming): Promise<Ingested>
   /** The same with attempts of the caller's choosing. */
@@ -58,9 +44,6 @@ const maxTries = 20
 /** Beyond so many endpoints it may take milliseconds to match an event, and to plan its attempts. */
 const maxAtOnce = 200
 
-/** How the attempts of an event are made, under a configuration. */
-type AttemptsOf = (event: StoredEvent, configuration: CompiledConfiguration) => Awaitable<PlannedAttempt[]>
-
 /** Makes events of what comes in: the only way into storage, whoever publishes. */
 export function ingestService(ctx: Context): Ingest {
   const entries = new EntryWriter(ctx)
@@ -71,11 +54,20 @@ export function ingestService(ctx: Context): Ingest {
     return configuration.endpoints.size > maxAtOnce ? plans.run(configuration.workspace.id, plan) : plan()
   }
 
+  const store = (
+    configuration: CompiledConfiguration,
+    incoming: Incoming,
+    attemptsOf: AttemptsOf,
+  ): Promise<StoreAnswer> =>
+    new Promise((resolve, reject) => {
+      storeEvent({ ctx, entries, configuration, attemptsOf }, incoming, { resolve, reject })
+    })
+
   async function withAttempts(workspaceId: string, incoming: Incoming, attemptsOf: AttemptsOf): Promise<Ingested> {
     let configuration = await ctx.configuration.get(workspaceId)
     for (let tries = 0; tries < maxTries; tries++) {
       if (configuration === null) throw new PosthornError('unknown_workspace', `invalid workspace: ${workspaceId}`)
-      const answer = await store(ctx, entries, configuration, incoming, attemptsOf)
+      const answer = await store(configuration, incoming, attemptsOf)
       if (answer !== 'stale') return answer
       configuration = await ctx.configuration.fresh(workspaceId)
     }
@@ -98,7 +90,9 @@ export function ingestService(ctx: Context): Ingest {
   return {
     admitted,
     admit: (workspace) => (workspace.limits.events_per_second === null ? undefined : admitOne(workspace)),
-    under: (configuration, incoming) => store(ctx, entries, configuration, incoming, matched),
+    under: (configuration, incoming) => store(configuration, incoming, matched),
+    oneOfMany: (configuration, incoming, to) =>
+      storeEvent({ ctx, entries, configuration, attemptsOf: matched }, incoming, to),
     into: (workspaceId, incoming) => withAttempts(workspaceId, incoming, matched),
     withAttempts,
     later: (message) => messages.put(message),
@@ -110,95 +104,5 @@ export function ingestService(ctx: Context): Ingest {
       entries.giveUp()
       messages.giveUp()
     },
-  }
-}
-
-/** Stores an event with its attempts. */
-async function store(
-  ctx: Context,
-  entries: EntryWriter,
-  configuration: CompiledConfiguration,
-  incoming: Incoming,
-  attemptsOf: AttemptsOf,
-): Promise<Ingested | 'stale'> {
-  const ready = ctx.clock.ready()
-  if (ready !== undefined) await ready
-  const now = ctx.clock.now()
-  const event: StoredEvent = {
-    id: incoming.id ?? ctx.newId(),
-    event_type: incoming.event_type,
-    data: incoming.data,
-    ingested_at: now,
-    unique_id: incoming.unique_id,
-    created_at: now,
-    updated_at: now,
-  }
-  const made = attemptsOf(event, configuration)
-  const planned = made instanceof Promise ? await made : made
-  const handed = ctx.handOff.to?.take(configuration, planned, incoming.data.length)
-  const attempts = handed?.attempts ?? planned
-  const { workspace, revision } = configuration
-  const plain = { workspaceId: workspace.id, revision, event, attempts }
-  const entry: IngestEntry = incoming.id === null ? plain : { ...plain, token: ctx.newId() }
-  let answer: IngestAnswer | undefined
-  let trace: string | undefined
-  try {
-    answer = await followed(ctx, entries, entry, incoming.trace ?? null, (given) => (trace = given))
-  } finally {
-    if (answer?.kind !== 'stored') handed?.notStored(answer === undefined)
-  }
-  switch (answer.kind) {
-    case 'stored':
-      handed?.stored(event, trace, answer.held ?? [])
-      ctx.emit('event', { workspace_id: entry.workspaceId, event, attempts: attempts.length })
-      return { kind: 'stored', event }
-    case 'duplicate':
-      return { kind: 'duplicate', event: answer.event }
-    case 'stale':
-      return 'stale'
-    case 'id_taken':
-      throw await refusalOfEvent(ctx, entry.workspaceId, event.id)
-    case 'rejected':
-      throw new PosthornError('internal', 'the storage refused the event', { cause: answer.cause })
-    case 'held':
-      throw new PosthornError('timeout', 'a transaction that is open holds the id or the unique_id of the event')
-  }
-}
-
-/** Of an event elsewhere a caller learns only that the id is taken. */
-async function refusalOfEvent(ctx: Context, workspaceId: string, id: string): Promise<PosthornError> {
-  return (await ctx.storage.events.get(workspaceId, id)) === null ? taken('id') : uniqueViolation({ id })
-}
-
-/** Writes an entry with the trace context to which the event's attempts belong. */
-function followed(
-  ctx: Context,
-  entries: EntryWriter,
-  entry: IngestEntry,
-  parent: string | null,
-  followedBy: (trace: string) => void,
-): Promise<IngestAnswer> {
-  if (ctx.telemetry === undefined) return entries.write(entry)
-  const { workspaceId, event } = entry
-  const since = ctx.clock.elapsed()
-  return traced(
-    ctx.telemetry.publish({ workspaceId, eventId: event.id, eventType: event.event_type, parent }),
-    (trace) => {
-      if (trace === null) return entries.write(entry)
-      followedBy(trace)
-      return entries.write({ ...entry, trace })
-    },
-    (answer) => ({ result: resultOf(answer), seconds: (ctx.clock.elapsed() - since) / 1000 }),
-  )
-}
-
-function resultOf(answer: IngestAnswer | undefined): PublishEnd['result'] {
-  switch (answer?.kind) {
-    case 'stored':
-    case 'duplicate':
-    case 'stale':
-      return answer.kind
-    default:
-      return 'failed'
   }
 }

@@ -28,20 +28,29 @@ export class AttemptSettler {
   }
 
   /** See `Deliver`. */
-  async settle(
-    { settlement, eventType, pauseUntil }: Ended,
-    options: { lingers: boolean },
-  ): Promise<FinalStatus | null> {
-    const { queue } = this.#ctx
-    // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
-    if (pauseUntil !== null) await queue.pause([{ group: settlement.attempt.endpoint_id, until: pauseUntil }])
-    const { settled, disabled, refused } = await this.#settlements.add(settlement, options)
-    if (refused !== undefined) {
-      throw new PosthornError('internal', 'the storage refused the outcome of an attempt', { cause: refused })
-    }
-    if (!settled) return null
-    announceEnding(this.#ctx, { settlement, eventType, disabled })
-    return settlement.status
+  settle(ended: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
+    return ended.pauseUntil === null ? this.#store(ended, options) : this.#pauseAndStore(ended, options)
+  }
+
+  /** The pause comes before the settlement, so that no other job of the endpoint is claimed in between. */
+  async #pauseAndStore(ended: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
+    const { settlement, pauseUntil: until } = ended
+    if (until !== null) await this.#ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until }])
+    return await this.#store(ended, options)
+  }
+
+  #store({ settlement, eventType }: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
+    return new Promise((resolve, reject) => {
+      const told = ({ settled, disabled, refused }: Settled): void => {
+        if (refused !== undefined) {
+          const what = 'the storage refused the outcome of an attempt'
+          return reject(new PosthornError('internal', what, { cause: refused }))
+        }
+        if (settled) announceEnding(this.#ctx, { settlement, eventType, disabled })
+        resolve(settled ? settlement.status : null)
+      }
+      this.#settlements.addFor(settlement, { resolve: told, reject }, options)
+    })
   }
 
   async #flush(batch: readonly Settlement[]): Promise<readonly Settled[]> {

@@ -47,6 +47,34 @@ describe('a batcher', () => {
     expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 3'])
   })
 
+  test('tells those who wait without a promise; what goes wrong with one of them is nothing to the others', async () => {
+    const { flushes, subject } = byHand()
+    const told: unknown[] = []
+    const waiter = (n: number) => ({
+      resolve: (answer: string) => void told.push(n, answer),
+      reject: (cause: unknown) => void told.push(n, cause),
+    })
+    const bad = new Error('bad')
+    const thrower = {
+      ...waiter(2),
+      resolve: () => {
+        throw bad
+      },
+    }
+    for (const [n, to] of [waiter(1), thrower, waiter(3)].entries()) subject.addFor(n, to)
+    await turn()
+    subject.addFor(3, waiter(4))
+    flushes[0]!.answer()
+    await turn()
+    expect(told).toEqual([1, 'answer 0', 2, bad, 3, 'answer 2'])
+    const cause = unavailable()
+    flushes[1]!.fail(cause)
+    await turn()
+    flushes[2]!.fail(cause) // sent once more
+    await turn()
+    expect(told.slice(6)).toEqual([4, cause])
+  })
+
   test('by the clock of the system gathers all that comes within a turn of the event loop', async () => {
     const { flushes, subject, sizes } = byHand({ clock: systemClock() })
     const answers = [subject.add(1)]

@@ -4,6 +4,7 @@ import { memory } from '../../adapters/memory/index.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { createAdminClient } from '../../src/client.ts'
 import { PosthornError } from '../../src/errors.ts'
+import type { EventCatalogue } from '../../src/schema/catalogue.ts'
 import { JsonText } from '../../src/schema/json-text.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import { memoryLog } from '../http/api.ts'
@@ -105,6 +106,48 @@ test('over HTTP each entry is an event or the error of that event, and its data 
   expect(await ask('{}')).toEqual({ status: 400, text: JSON.stringify({ message: rule }) })
   expect((await ask(JSON.stringify(Array.from({ length: 501 }, () => paid(1))))).status).toBe(400)
   expect(await ask('[]')).toEqual({ status: 200, text: '[]' })
+})
+
+test('many events go the way of a single one where they have to wait before: for a schema, a limit, or another configuration', async () => {
+  const inner = memory()
+  let isStale = true
+  const storage: Storage = {
+    ...inner,
+    events: {
+      ...inner.events,
+      async ingest(entries, options) {
+        if (!isStale) return await inner.events.ingest(entries, options)
+        isStale = false
+        return entries.map(() => ({ kind: 'stale' as const }))
+      },
+    },
+  }
+  const catalogue: EventCatalogue = {
+    'order.paid': {
+      '~standard': {
+        version: 1,
+        vendor: 'test',
+        validate: async (value) =>
+          typeof (value as { n: unknown }).n === 'number'
+            ? { value }
+            : { issues: [{ message: 'no number', path: ['n'] }] },
+      },
+    },
+  }
+  const posthorn = createTestPosthorn({ storage, logger: memoryLog(), events: catalogue })
+  await posthorn.workspaces.create({ id: 'w' })
+  const wrong = { event_type: 'order.paid', data: { n: 'two' } }
+  const list = [paid(1), wrong, { event_type: 'other', data: {} }]
+  const shown = (answers: Awaited<ReturnType<typeof posthorn.events.createMany>>) =>
+    answers.map(({ event, error }) => event?.event_type ?? error?.fields)
+  expect(shown(await posthorn.events.createMany('w', list))).toEqual([
+    'order.paid',
+    { data: { n: 'no number' } },
+    'other',
+  ])
+  await posthorn.workspaces.update('w', { limits: { events_per_second: 1 } })
+  const limited = await posthorn.events.createMany('w', [paid(1), wrong, paid(2), paid(3)])
+  expect(limited.map(({ error }) => error?.code)).toEqual([undefined, 'validation', 'rate_limited', 'rate_limited'])
 })
 
 test('of 32 callers with the same unique_ids each event is stored once', async () => {

@@ -89,9 +89,8 @@ export const eventCases: Contract<Storage> = [
         [],
         'jobs',
       )
-    const again = await storage.events.ingest([entry('w', revision, event('e', { unique_id: 'u' }))], {
-      enqueue: false,
-    })
+    const published = [entry('w', revision, event('e', { unique_id: 'u' }))]
+    const again = await storage.events.ingest(published, { enqueue: false })
     equal(again, [{ kind: 'stored' }], 'published again')
     equal(await storage.events.erase('w', []), 0, 'none')
   }),
@@ -182,8 +181,11 @@ export const eventCases: Contract<Storage> = [
     equal(await storage.events.ingest(batch, { enqueue: true }), [stored, stored], 'first')
     await storage.endpoints.insert('w', endpoint('ep'))
     equal(await storage.events.ingest(batch, { enqueue: true }), [stored, stored], 'again, at a newer revision too')
-    equal(ids((await storage.events.list('w', everything)).rows), ['a', 'b'], 'events')
-    equal(ids((await storage.attempts.list('w', everything)).rows), ['ta', 'tb'], 'attempts')
+    const plain = [entry('w', await revisionOf(storage, 'w'), event('c'), [attempt('tc', 'c')])]
+    const parallel = await Promise.all(Array.from({ length: 8 }, () => ingestAll(storage, plain)))
+    equal(kinds(parallel.flat()), Array(8).fill('stored'), 'while the first is under way')
+    equal(ids((await storage.events.list('w', everything)).rows), ['a', 'b', 'c'], 'events')
+    equal(ids((await storage.attempts.list('w', everything)).rows), ['ta', 'tb', 'tc'], 'attempts')
   }),
 
   promise('a unique_id seen before answers the stored event, and stores nothing', async (storage) => {
