@@ -63,6 +63,7 @@ export class EntryWriter {
     // The worker took over what is held, and what has a lease for another queue.
     const jobs = entries.flatMap(({ workspaceId, attempts }, i) => {
       const answer = answers[i]!
+      if (ownQueue && answer.kind === 'stored' && answer.held?.length === attempts.length) return []
       return answer.kind === 'stored'
         ? attempts.flatMap((attempt) =>
             attempt.lease && (!ownQueue || answer.held?.includes(attempt.id)) ? [] : jobOf(workspaceId, attempt),

@@ -29,14 +29,11 @@ export class AttemptSettler {
 
   /** See `Deliver`. */
   settle(ended: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
-    return ended.pauseUntil === null ? this.#store(ended, options) : this.#pauseAndStore(ended, options)
-  }
-
-  /** The pause comes before the settlement, so that no other job of the endpoint is claimed in between. */
-  async #pauseAndStore(ended: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {
     const { settlement, pauseUntil: until } = ended
-    if (until !== null) await this.#ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until }])
-    return await this.#store(ended, options)
+    if (until === null) return this.#store(ended, options)
+    // The pause comes before the settlement, so that no other job of the endpoint is claimed in between.
+    const paused = this.#ctx.queue.pause([{ group: settlement.attempt.endpoint_id, until }])
+    return paused.then(() => this.#store(ended, options))
   }
 
   #store({ settlement, eventType }: Ended, options: { lingers: boolean }): Promise<FinalStatus | null> {

@@ -83,12 +83,14 @@ function write(
   const plain = { workspaceId: workspace.id, revision, event, attempts }
   const entry: IngestEntry = incoming.id === null ? plain : { ...plain, token: ctx.newId() }
   const publication = new Publication(ctx, entry, handed, to)
-  if (ctx.telemetry === undefined) entries.write(entry, publication)
-  else {
+  try {
+    if (ctx.telemetry === undefined) return entries.write(entry, publication)
     followed(ctx, ctx.telemetry, entries, entry, incoming.trace ?? null, publication).then(
       (answer) => publication.resolve(answer),
       (cause: unknown) => publication.reject(cause),
     )
+  } catch (cause) {
+    publication.reject(cause) // what was taken over is given back
   }
 }
 

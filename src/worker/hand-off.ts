@@ -76,9 +76,11 @@ export class LocalHandOff implements HandOff {
     return {
       attempts: planned,
       stored: (event, trace, held) => {
+        const about = { configuration, event, trace }
+        const isHeld = held.length > 1 ? new Set(held) : null // for a thousand endpoints a list is searched for long
         const begin = (one: Taken): void => {
-          const about = { configuration, event, trace }
-          if (ctx.ownQueue) this.#begin(about, one, held.includes(one.attempt.id))
+          const { id } = one.attempt
+          if (ctx.ownQueue) this.#begin(about, one, isHeld?.has(id) ?? held[0] === id)
           else void this.#addToQueue(one).then((isHeld) => this.#begin(about, one, isHeld))
         }
         if (taken.length === 1) begin(taken[0]!) // it is the only one

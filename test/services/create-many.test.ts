@@ -110,7 +110,7 @@ test('over HTTP each entry is an event or the error of that event, and its data 
 
 test('many events go the way of a single one where they have to wait before: for a schema, a limit, or another configuration', async () => {
   const inner = memory()
-  let isStale = true
+  let isStale = false
   const storage: Storage = {
     ...inner,
     events: {
@@ -136,6 +136,8 @@ test('many events go the way of a single one where they have to wait before: for
   }
   const posthorn = createTestPosthorn({ storage, logger: memoryLog(), events: catalogue })
   await posthorn.workspaces.create({ id: 'w' })
+  await posthorn.events.create('w', paid(0)) // from now on the configuration is at hand
+  isStale = true
   const wrong = { event_type: 'order.paid', data: { n: 'two' } }
   const list = [paid(1), wrong, { event_type: 'other', data: {} }]
   const shown = (answers: Awaited<ReturnType<typeof posthorn.events.createMany>>) =>
@@ -145,6 +147,7 @@ test('many events go the way of a single one where they have to wait before: for
     { data: { n: 'no number' } },
     'other',
   ])
+  expect(isStale).toBe(false)
   await posthorn.workspaces.update('w', { limits: { events_per_second: 1 } })
   const limited = await posthorn.events.createMany('w', [paid(1), wrong, paid(2), paid(3)])
   expect(limited.map(({ error }) => error?.code)).toEqual([undefined, 'validation', 'rate_limited', 'rate_limited'])
