@@ -91,7 +91,7 @@ export class LocalHandOff implements HandOff {
   }
 
   queued(jobs: readonly Job[]): void {
-    this.#needs.slots.backlog.added(jobs, this.#needs.ctx.clock.now())
+    this.#needs.slots.queued(jobs, this.#needs.ctx.clock.now())
   }
 
   /** The jobs of a workspace that are taken over in the same millisecond have their lease together. */
@@ -121,7 +121,9 @@ export class LocalHandOff implements HandOff {
       return { attempt, hold: holds.begin(claim), ticket: null }
     }
     const ticket = room.letIn(claim, bytes)
-    return ticket && { attempt, hold: holds.begin(claim), ticket }
+    if (ticket !== null) return { attempt, hold: holds.begin(claim), ticket }
+    slots.expect(claim) // the claim for what is not taken over may begin before `queued`
+    return null
   }
 
   #begin({ configuration, event, trace }: Stored, taken: Taken, isHeld: boolean): void {

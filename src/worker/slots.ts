@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import type { Claim } from '../contracts/queue.ts'
+import type { Claim, Job } from '../contracts/queue.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { Backlog } from './backlog.ts'
 import { TenantSlots, type SlotRequest } from './tenant-slots.ts'
@@ -127,6 +127,17 @@ export class Slots {
   /** Tells the room of slots that fall free. */
   attach(room: Room): void {
     this.#room = room
+  }
+
+  /** A due job is about to be added to the queue: a claim brings one of each new endpoint, and no more than may be sent. */
+  expect(job: Job): void {
+    this.#slow.expect(job)
+  }
+
+  /** This process added jobs to the queue. */
+  queued(jobs: readonly Job[], now: number): void {
+    this.backlog.added(jobs, now)
+    for (const job of jobs) if (job.due_at <= now) this.#slow.expect(job)
   }
 
   /** Whether a workspace may have a slot without a claim. */

@@ -1,5 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
-import type { Claim } from '../contracts/queue.ts'
+import type { Claim, Job } from '../contracts/queue.ts'
 import { mayTake } from '../core/fair-share.ts'
 import type { Watched } from './watched.ts'
 import { Watchlist } from './watchlist.ts'
@@ -103,17 +103,23 @@ export class SlowEndpoints {
     return { admitted, surplus }
   }
 
-  /** Null when the endpoint is known to answer, or when too many are watched. */
-  #watchIfNew({ group, workspace }: Claim): Watched | null {
-    if (this.#proven.has(group) || this.#list.count('new') >= maxWatched) return null
-    const watched: Watched = {
-      group,
-      workspace,
-      kind: 'new',
-      slots: 0,
-      isWaiting: false,
-      triedAt: this.#clock.elapsed(),
+  /** A due job is added to the queue: where the endpoint is new, a turn may bring that job, and no claim brings more. */
+  expect({ group, workspace }: Job): void {
+    const watched = this.#list.get(group)
+    if (watched === undefined) this.#watchIfNew({ group, workspace }, { isWaiting: true })
+    else if (watched.kind === 'new' && watched.slots === 0 && !watched.isWaiting) {
+      this.#list.put({ ...watched, isWaiting: true })
     }
+  }
+
+  /** Null when the endpoint is known to answer, or when too many are watched. */
+  #watchIfNew(
+    { group, workspace }: Pick<Job, 'group' | 'workspace'>,
+    { isWaiting } = { isWaiting: false },
+  ): Watched | null {
+    if (this.#proven.has(group) || this.#list.count('new') >= maxWatched) return null
+    const triedAt = this.#clock.elapsed()
+    const watched: Watched = { group, workspace, kind: 'new', slots: 0, isWaiting, triedAt }
     this.#list.put(watched)
     return watched
   }

@@ -8,7 +8,7 @@ import type { Lines } from './lines.ts'
 import { countsForMs } from './pace.ts'
 import type { ReadyJob } from './ready-job.ts'
 import type { Rests } from './resting-endpoints.ts'
-import type { Slots } from './slots.ts'
+import { fallenDueMs, type Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 
 /** As many jobs are let in as are likely to begin in this time: while no other process works, and beside others. */
@@ -166,7 +166,10 @@ export class WaitingRoom {
     if (--group.tickets > 0) return
     this.#ready.remove(group)
     this.#groups.delete(id)
-    if (group.isLeftOut || slots.backlog.of(id, workspace) > 0) wakeup.wake('limited')
+    const waiting = slots.backlog.of(id, workspace)
+    if (waiting > 0 && waiting < Infinity) wakeup.wake('limited')
+    // Nobody knows whether a claim passed jobs of the endpoint: one is made for all endpoints that leave in this time.
+    else if (waiting > 0 || group.isLeftOut) wakeup.wakeIn(fallenDueMs, 'limited')
   }
 
   /** Gives back what waits. */

@@ -89,6 +89,27 @@ test('an endpoint that was never tried is claimed, as one that did not answer', 
   await posthorn.stop({ timeoutMs: 0 })
 })
 
+test('an event for many endpoints that were never tried: no claim brings a job that has no slot', async () => {
+  const { posthorn, clock, http, calls, answer } = await instance({ deliver: { concurrency: 16 } })
+  const endpoints = 40
+  await posthorn.config.sync('default', {
+    endpoints: Array.from({ length: endpoints }, (_, i) => ({
+      name: `endpoint ${i}`,
+      request: { url: `https://e${i}.test/` },
+      events: ['many'],
+    })),
+  })
+  await posthorn.start()
+  await posthorn.events.create('default', { event_type: 'many', data: {} })
+  for (let n = 0; n < endpoints; n++) {
+    await clock.advance(10)
+    await answer()
+  }
+  expect(new Set(http.sent.map(({ url }) => url)).size).toBe(endpoints)
+  expect(calls).not.toContain('queue.release')
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('a process that does not deliver stores jobs for those that do', async () => {
   const { posthorn, make, clock, http, calls, publish, settle } = await instance()
   await posthorn.start()

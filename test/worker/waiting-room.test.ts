@@ -166,6 +166,35 @@ test('beside another workspace a burst has 24 quick requests in flight, and alon
   await posthorn.stop({ timeoutMs: 0 })
 })
 
+test('a claim that leaves out many endpoints is not followed by one for each of them', async () => {
+  const { posthorn, clock, http, calls, publish, answer, begin } = await instance({
+    deliver: { concurrency: 64, perEndpoint: 4 },
+  })
+  const endpoints = Array.from({ length: 100 }, (_, i) => `many ${i}`)
+  await posthorn.config.sync('default', {
+    endpoints: endpoints.map((name) => ({ name, request: { url: 'https://many.test/' }, events: ['many'] })),
+  })
+  await posthorn.workspaces.create({ id: 'small' })
+  await posthorn.endpoints.create('small', { id: 's', request: { url: 'https://s.test/' }, events: ['*'] })
+  await begin()
+  await publish('many')
+  for (let n = 0; n < endpoints.length; n++) {
+    await clock.advance(10)
+    await answer()
+  }
+  http.sent.length = calls.length = 0
+  await publish('many')
+  expect(http.sent).toHaveLength(48)
+  await publish('x', 'small') // nobody knows whether it answers: it is claimed, and the claim leaves out what waits here
+  await clock.advance(0)
+  expect(calls.filter((name) => name === 'queue.claim').length).toBeGreaterThan(0)
+  calls.length = 0
+  while (http.inFlight.length > 0) await answer(1)
+  expect(http.sent).toHaveLength(endpoints.length + 1)
+  expect(calls.filter((name) => name === 'queue.claim').length).toBeLessThan(20)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('an endpoint that stops to answer has one request at a time again', async () => {
   const { posthorn, clock, http, publish, begin } = await instance()
   await begin()
