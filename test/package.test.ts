@@ -194,7 +194,7 @@ describe('what it weighs', () => {
     otel: 3,
     'event-validation/index': 30,
     'function/index': 18,
-    'memory/index': 15,
+    'memory/index': 16,
     'node/index': 56,
     'postgres/index': 47,
     'redis/index': 42,

@@ -1,42 +1,58 @@
 import type { ClaimOptions } from '../../src/contracts/queue.ts'
 import { lowRank, maxLow } from '../../src/core/job-rank.ts'
 import { maxFor } from '../../src/core/fair-share.ts'
-import { ascending, first, idsUpTo } from './sorted.ts'
-import type { Line, QueueState } from './state.ts'
+import { ascending, first, upTo } from './sorted.ts'
+import type { KeptJob, Line, QueueState } from './state.ts'
 
 /** A workspace that offers jobs to a claim. */
 interface Offer {
-  readonly workspace: string
+  readonly line: Line
   readonly turn: number
-  readonly rest: Iterator<Offered, void>
-  /** The job that comes next; undefined when no job is left. */
-  next: Offered | undefined
+  /** Null until a second job is needed: most claims take one of many workspaces. */
+  rest: Iterator<Offered, void> | null
+  /** The job that comes next. */
+  next: Offered
+  isTaken: boolean
   /** The slot that the next job would take: one more than the workspace has in use by then. */
   level: number
 }
 
 /** A job, and the oldest due job of its group. */
 interface Offered {
-  readonly id: string
-  readonly head: string
+  readonly job: KeptJob
+  readonly head: KeptJob
 }
 
-/** The ids of the jobs that a claim takes, in order: see `Queue.claim`. */
-export function chosen(queue: QueueState, options: ClaimOptions): string[] {
+/** The jobs that a claim takes, in order: see `Queue.claim`. */
+export function chosen(queue: QueueState, options: ClaimOptions): KeptJob[] {
   let open = offers(queue, options).toSorted(byTurn)
-  const taken: string[] = []
+  const taken: KeptJob[] = []
   while (open.length > 0) {
     const level = open.reduce((lowest, offer) => Math.min(lowest, offer.level), Infinity)
     for (const offer of open) {
       if (offer.level !== level) continue
-      if (taken.length >= options.limit || level > maxFor(options.free - taken.length)) return taken
-      taken.push(offer.next!.id) // of every offer that is open
-      offer.next = offer.rest.next().value ?? undefined
+      if (level > maxFor(options.free - taken.length)) return taken
+      taken.push(offer.next.job)
+      if (taken.length >= options.limit) return taken
+      offer.isTaken = true
       offer.level++
     }
-    open = open.filter(({ next }) => next !== undefined)
+    open = open.filter((offer) => !offer.isTaken || goesOn(offer, options))
   }
   return taken
+}
+
+/** Whether a workspace has another job to offer. */
+function goesOn(offer: Offer, options: ClaimOptions): boolean {
+  if (offer.rest === null) {
+    offer.rest = offered(offer.line, options)
+    offer.rest.next() // that was taken
+  }
+  const next = offer.rest.next().value ?? undefined
+  if (next === undefined) return false
+  offer.next = next
+  offer.isTaken = false
+  return true
 }
 
 /**
@@ -48,16 +64,15 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   let unserved = 0
   /** Of the workspaces found that have no slot in use, the workspace whose turn comes last. */
   let last: Offer | null = null
-  for (const [turn, workspace] of ascending(queue.turns)) {
+  for (const [turn, line] of ascending(queue.turns)) {
     if (turn > options.now) break
-    if (unserved >= options.limit && (last === null || byTurn({ turn, workspace }, last) > 0)) break
-    const line = queue.lines.get(workspace)! // of every workspace with a turn
-    const rest = offered(queue, line, options)
-    const next = rest.next().value ?? undefined
+    if (unserved >= options.limit && (last === null || byTurn({ turn, line }, last) > 0)) break
+    const next = firstOffered(line, options)
     if (next === undefined) continue
-    const used = options.busy.workspaces.get(workspace) ?? 0
+    const used = options.busy.workspaces.get(line.id) ?? 0
     const isHead = next.head === first(line.ready)?.[1] // then the line's turn is `turn`
-    const offer = { workspace, turn: isHead ? turn : turnOf(queue, workspace, next.head), rest, next, level: used + 1 }
+    const ownTurn = isHead ? turn : turnOf(line, next.head)
+    const offer: Offer = { line, turn: ownTurn, rest: null, next, isTaken: false, level: used + 1 }
     found.push(offer)
     if (used > 0) continue
     unserved++
@@ -66,30 +81,39 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
   return found
 }
 
+/** The first of `offered`: mostly the oldest job of all. */
+function firstOffered(line: Line, options: ClaimOptions): Offered | undefined {
+  const [, head] = first(line.ready)! // the line has a turn
+  const { name, waiting } = head.group
+  const { cap, busy, leaveOut, now } = options
+  const [at, job] = first(waiting)! // it has a head
+  if (at <= now && cap > (busy.groups.get(name) ?? 0) && !leaveOut.has(name)) return { job, head }
+  return offered(line, options).next().value ?? undefined
+}
+
 /** The due jobs of a workspace that the caller may take, in order. */
-function* offered(queue: QueueState, line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<Offered, void> {
-  for (const head of idsUpTo(line.ready, now)) {
-    const name = queue.jobs.get(head)!.job.group // of every position in `ready`
+function* offered(line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<Offered, void> {
+  for (const head of upTo(line.ready, now)) {
+    const { name, waiting } = head.group
     let room = cap - (busy.groups.get(name) ?? 0)
     if (room <= 0 || leaveOut.has(name)) continue
-    const { waiting } = queue.groups.get(name)!
-    for (const id of idsUpTo(waiting, now)) {
+    for (const job of upTo(waiting, now)) {
       if (room-- === 0) break
-      yield { id, head }
+      yield { job, head }
     }
     let lowRoom = Math.min(room, maxLow(cap) - (busy.low.get(name) ?? 0))
     if (lowRoom <= 0) continue
-    for (const id of idsUpTo(waiting, now + lowRank, lowRank)) {
+    for (const job of upTo(waiting, now + lowRank, lowRank)) {
       if (lowRoom-- === 0) break
-      yield { id, head }
+      yield { job, head }
     }
   }
 }
 
-function turnOf({ jobs, served }: QueueState, workspace: string, head: string): number {
-  return Math.max(jobs.get(head)!.job.due_at, served.get(workspace) ?? -Infinity)
+function turnOf({ served }: Line, { job }: KeptJob): number {
+  return Math.max(job.due_at, served)
 }
 
-function byTurn(a: Pick<Offer, 'turn' | 'workspace'>, b: Pick<Offer, 'turn' | 'workspace'>): number {
-  return a.turn - b.turn || (a.workspace < b.workspace ? -1 : 1)
+function byTurn(a: Pick<Offer, 'turn' | 'line'>, b: Pick<Offer, 'turn' | 'line'>): number {
+  return a.turn - b.turn || (a.line.id < b.line.id ? -1 : 1)
 }

@@ -5,7 +5,7 @@ import { type Kind, kinds, type Rows } from '../../src/core/row-plan.ts'
 import { keysOf, keyText } from '../../src/core/unique-keys.ts'
 import { copyOf } from './copy.ts'
 import { type Access, type Kept, raise, tellRoutes, type Room, roomOf, type State } from './state.ts'
-import { add, ascending, remove, sorted, type Sorted } from './sorted.ts'
+import { add, ascending, entriesOf, remove, sorted, type Sorted } from './sorted.ts'
 
 /** What delivery and the gateway read, and the config sync. Every write of configuration ends in `applyPlan`. */
 export function memoryConfiguration(
@@ -22,7 +22,11 @@ export function memoryConfiguration(
       access.read((state) => {
         const room = roomOf(state, workspaceId)
         if (room === undefined) return null
-        const ids = { endpoints: idsOf(room.endpoints), sources: idsOf(room.sources), plugins: idsOf(room.plugins) }
+        const ids = {
+          endpoints: entriesOf(room.endpoints),
+          sources: entriesOf(room.sources),
+          plugins: entriesOf(room.plugins),
+        }
         return { ...writtenAfter(state, room, revision), ids }
       }),
 
@@ -129,16 +133,12 @@ function writtenAfter(state: State, room: Room, revision: number): Configuration
   }
 }
 
-function idsOf(list: Sorted): readonly string[] {
-  return list.chunks.flatMap(({ ids }) => ids)
-}
-
 function rowsOf<Row extends object>(
   kept: ReadonlyMap<string, Kept<Row>>,
   ids: Sorted,
   after: number,
 ): { row: Row; revision: number }[] {
-  return idsOf(ids).flatMap((id) => {
+  return entriesOf(ids).flatMap((id) => {
     const { row, revision } = kept.get(id)! // a workspace lists only rows that exist
     return revision > after ? { row: sharedCopyOf(row), revision } : []
   })

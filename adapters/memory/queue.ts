@@ -1,7 +1,7 @@
 import type { Claim, Job, Lease, Queue } from '../../src/contracts/queue.ts'
 import { lowRank, rankOf } from '../../src/core/job-rank.ts'
 import { chosen } from './claim.ts'
-import { add, ascending, compare, first, firstFrom, idsUpTo, type Position, remove, sorted } from './sorted.ts'
+import { add, ascending, compare, first, firstFrom, type Position, remove, sorted, upTo } from './sorted.ts'
 import type { Access, Group, KeptJob, Line, State } from './state.ts'
 
 const servedForMs = 3_600_000
@@ -22,9 +22,10 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         const { now, leaseMs } = options
         lapse(state, now)
         wake(state, now)
-        const claims = chosen(state.queue, options).map((id) => hold(state, state.queue.jobs.get(id)!, now + leaseMs))
-        serve(state, claims, now)
-        for (const group of new Set(claims.map(({ group }) => group))) place(state, group, { isServed: true })
+        const taken = chosen(state.queue, options)
+        const claims = taken.map((kept) => hold(state, kept, now + leaseMs))
+        serve(state, taken, now)
+        for (const group of new Set(taken.map(({ group }) => group))) place(state, group, { isServed: true })
         return claims
       }),
 
@@ -61,7 +62,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         for (const { group: name, until } of groups) {
           const group = groupOf(state, name)
           group.pausedUntil = Math.max(group.pausedUntil, until)
-          place(state, name)
+          place(state, group)
         }
       }),
 
@@ -71,7 +72,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
           const group = state.queue.groups.get(name)
           if (group === undefined) continue
           group.pausedUntil = 0
-          place(state, name)
+          place(state, group)
         }
         if (groups.length > 0) state.news.jobs = true
       }),
@@ -84,11 +85,11 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 
     dueOf: (group, now) =>
       access.read(({ queue }) => {
-        const waiting = queue.groups.get(group)?.waiting ?? sorted()
+        const waiting = queue.groups.get(group)?.waiting ?? sorted<KeptJob>()
         let due = 0
         for (const from of [0, lowRank]) {
-          const ids = idsUpTo(waiting, now + from, from)
-          while (due < maxCounted && ids.next().done !== true) due++
+          const jobs = upTo(waiting, now + from, from)
+          while (due < maxCounted && jobs.next().done !== true) due++
         }
         return due
       }),
@@ -121,8 +122,8 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
           if (oldest !== undefined) times.push(Math.max(until, oldest[0]))
         }
         for (const [until, id] of ascending(queue.held)) {
-          const { job } = queue.jobs.get(id)!
-          times.push(Math.max(until, job.due_at, queue.groups.get(job.group)?.pausedUntil ?? 0))
+          const { job, group } = queue.jobs.get(id)!
+          times.push(Math.max(until, job.due_at, group.pausedUntil))
         }
         return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time))
       }),
@@ -146,9 +147,12 @@ function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
  */
 export function addJob(state: State, job: Job, lease?: Lease): boolean {
   if (state.queue.jobs.has(job.id)) return false
-  const kept: KeptJob = { job, token: null, heldUntil: 0 }
+  const group = groupOf(state, job.group)
+  const kept: KeptJob = { id: job.id, job, group, token: null, heldUntil: 0 }
   state.queue.jobs.set(job.id, kept)
-  if (lease !== undefined && (state.queue.groups.get(job.group)?.pausedUntil ?? 0) <= lease.from) {
+  group.jobs++
+  if (group.line === null) joinLine(state, group, job.workspace)
+  if (lease !== undefined && group.pausedUntil <= lease.from) {
     kept.token = lease.token
     kept.heldUntil = lease.until
     add(state.queue.held, [lease.until, job.id])
@@ -163,26 +167,48 @@ export function addJob(state: State, job: Job, lease?: Lease): boolean {
 export function completeJobs(state: State, claims: readonly Claim[]): void {
   for (const claim of claims) {
     const kept = heldBy(state, claim)
-    if (kept === undefined) continue
-    takeOut(state, kept)
-    state.queue.jobs.delete(claim.id)
+    if (kept !== undefined) forget(state, kept)
   }
 }
 
 /** Removes a job, held or not. */
 export function removeJob(state: State, id: string): void {
   const kept = state.queue.jobs.get(id)
-  if (kept === undefined) return
+  if (kept !== undefined) forget(state, kept)
+}
+
+function forget(state: State, kept: KeptJob): void {
   takeOut(state, kept)
-  state.queue.jobs.delete(id)
+  state.queue.jobs.delete(kept.id)
+  kept.group.jobs--
+  tidy(state, kept.group)
 }
 
 function groupOf(state: State, name: string): Group {
   const there = state.queue.groups.get(name)
   if (there !== undefined) return there
-  const group: Group = { workspace: null, waiting: sorted(), pausedUntil: 0, head: null }
+  const group: Group = { name, line: null, waiting: sorted(), jobs: 0, pausedUntil: 0, head: null }
   state.queue.groups.set(name, group)
   return group
+}
+
+function joinLine({ queue }: State, group: Group, workspace: string): void {
+  let line = queue.lines.get(workspace)
+  if (line === undefined) {
+    line = { id: workspace, ready: sorted(), turn: Infinity, served: -Infinity, groups: 0 }
+    queue.lines.set(workspace, line)
+  }
+  if (line.groups++ === 0) queue.idle.delete(line)
+  group.line = line
+}
+
+/** Forgets a group that has neither jobs nor a pause. */
+function tidy({ queue }: State, { name, line, jobs, head }: Group): void {
+  if (jobs > 0 || head !== null) return
+  queue.groups.delete(name)
+  if (line === null || --line.groups > 0) return
+  if (line.served === -Infinity) queue.lines.delete(line.id)
+  else queue.idle.add(line)
 }
 
 /** The job, if this claim's token is the last it was taken with. */
@@ -192,20 +218,17 @@ function heldBy(state: State, claim: Claim): KeptJob | undefined {
 }
 
 function wait(state: State, kept: KeptJob): void {
-  const { id, workspace, group: name } = kept.job
-  const group = groupOf(state, name)
-  group.workspace ??= workspace
-  const rank = rankOf(kept.job)
-  add(group.waiting, [rank, id])
+  const { job, group } = kept
+  const rank = rankOf(job)
+  add(group.waiting, [rank, kept])
   // Most jobs come behind the job that their group is filed under.
-  if (group.head?.list !== 'ready' || rank >= lowRank || compare([group.head.at, group.head.id], [rank, id]) > 0) {
-    place(state, name)
-  }
+  const { head } = group
+  if (!head?.job || rank >= lowRank || compare([head.at, head.job], [rank, kept]) > 0) place(state, group)
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
-  const { job } = kept
-  remove(state.queue.groups.get(job.group)!.waiting, [rankOf(job), job.id])
+  const { job, group } = kept
+  remove(group.waiting, [rankOf(job), kept])
   kept.token = String(++state.token)
   kept.heldUntil = until
   add(state.queue.held, [until, job.id])
@@ -221,79 +244,65 @@ function claimOf({ id, workspace, group, due_at, priority }: Job, token: string)
 
 /** Takes a job out of the held jobs or, when the hold has lapsed, out of the waiting jobs of the group. */
 function takeOut(state: State, kept: KeptJob): void {
-  const { id, group } = kept.job
+  const { id, group } = kept
   if (remove(state.queue.held, [kept.heldUntil, id])) return
-  const around = state.queue.groups.get(group)
-  if (around !== undefined && remove(around.waiting, [rankOf(kept.job), id])) place(state, group)
+  if (remove(group.waiting, [rankOf(kept.job), kept])) place(state, group)
 }
 
 /**
- * Files a group under its oldest waiting job, or under the end of its pause; forgets the group when it has no waiting
- * job and no pause.
+ * Files a group under its oldest waiting job, or under the end of its pause; forgets the group when it has neither jobs nor a
+ * pause.
  */
-function place(state: State, name: string, { isServed } = { isServed: false }): void {
+function place(state: State, group: Group, { isServed } = { isServed: false }): void {
   const { queue } = state
-  const group = groupOf(state, name)
-  const before = group.head
-  const head = headOf(name, group)
-  if (before?.list === head?.list && before?.at === head?.at && before?.id === head?.id && !isServed) return
-  if (before?.list === 'paused') remove(queue.paused, [before.at, before.id])
-  if (head?.list === 'paused') add(queue.paused, [head.at, head.id])
-  if (head === null) queue.groups.delete(name)
+  const { head: before, line, name } = group
+  const head = headOf(group)
   group.head = head
-  if (group.workspace === null) return
-  const line = queue.lines.get(group.workspace) ?? newLine(state, group.workspace)
-  if (before?.list === 'ready') remove(line.ready, [before.at, before.id])
-  if (head?.list === 'ready') add(line.ready, [head.at, head.id])
-  placeLine(state, group.workspace, line)
+  if (before?.at === head?.at && before?.job === head?.job && !isServed) return tidy(state, group)
+  if (before?.job === null) remove(queue.paused, [before.at, name])
+  if (head?.job === null) add(queue.paused, [head.at, name])
+  if (line !== null) {
+    if (before?.job) remove(line.ready, [before.at, before.job])
+    if (head?.job) add(line.ready, [head.at, head.job])
+    placeLine(state, line)
+  }
+  tidy(state, group)
 }
 
-function newLine({ queue }: State, workspace: string): Line {
-  const line: Line = { ready: sorted(), turn: -Infinity }
-  queue.lines.set(workspace, line)
-  return line
-}
-
-/** Files a line under the time of the line's next turn; forgets the line when no group is ready. */
-function placeLine({ queue }: State, workspace: string, line: Line): void {
+/** Files a line under the time of the line's next turn. */
+function placeLine({ queue }: State, line: Line): void {
   const head = first(line.ready)
-  const turn = head === undefined ? Infinity : Math.max(head[0], queue.served.get(workspace) ?? -Infinity)
+  const turn = head === undefined ? Infinity : Math.max(head[0], line.served)
   if (turn === line.turn) return
-  remove(queue.turns, [line.turn, workspace])
+  if (line.turn < Infinity) remove(queue.turns, [line.turn, line])
   line.turn = turn
-  if (head === undefined) queue.lines.delete(workspace)
-  else add(queue.turns, [turn, workspace])
+  if (turn < Infinity) add(queue.turns, [turn, line])
 }
 
 /** Notes which workspaces were served now. */
-function serve({ queue }: State, claims: readonly Claim[], now: number): void {
-  let last: string | undefined
-  for (const { workspace } of claims) {
-    if (workspace === last) continue
-    last = workspace
-    queue.served.delete(workspace) // so that it comes last
-    queue.served.set(workspace, now)
-  }
+function serve({ queue }: State, taken: readonly KeptJob[], now: number): void {
+  for (const { group } of taken) group.line!.served = now // it has a job
   if (now < queue.forgetAt) return
   queue.forgetAt = now + forgetEveryMs
-  for (const [workspace, at] of queue.served) {
-    if (at > now - servedForMs) break
-    queue.served.delete(workspace)
+  for (const line of queue.idle) {
+    if (line.served > now - servedForMs) break
+    queue.idle.delete(line)
+    queue.lines.delete(line.id)
   }
 }
 
-function headOf(name: string, group: Group): Group['head'] {
-  if (group.pausedUntil > 0) return { list: 'paused', at: group.pausedUntil, id: name }
+function headOf(group: Group): Group['head'] {
+  if (group.pausedUntil > 0) return { at: group.pausedUntil, job: null }
   const oldest = oldestWaiting(group)
-  return oldest === undefined ? null : { list: 'ready', at: oldest[0], id: oldest[1] }
+  return oldest === undefined ? null : { at: oldest[0], job: oldest[1] }
 }
 
-/** The waiting job that falls due first, whatever the priority: due time and id. */
-function oldestWaiting({ waiting }: Group): Position | undefined {
+/** The waiting job that falls due first, whatever the priority, with its due time. */
+function oldestWaiting({ waiting }: Group): Position<KeptJob> | undefined {
   const usual = first(waiting)
   const low = firstFrom(waiting, lowRank)
   if (low === undefined) return usual
-  const due: Position = [low[0] - lowRank, low[1]]
+  const due: Position<KeptJob> = [low[0] - lowRank, low[1]]
   return usual === undefined || usual[0] >= lowRank || compare(due, usual) < 0 ? due : usual
 }
 
@@ -310,7 +319,8 @@ function lapse(state: State, now: number): void {
 function wake(state: State, now: number): void {
   const { paused, groups } = state.queue
   for (let next = first(paused); next !== undefined && next[0] <= now; next = first(paused)) {
-    groups.get(next[1])!.pausedUntil = 0
-    place(state, next[1])
+    const group = groups.get(next[1])! // it has a pause
+    group.pausedUntil = 0
+    place(state, group)
   }
 }

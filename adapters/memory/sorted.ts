@@ -1,25 +1,29 @@
-/** A place in an order: by a number first (a time, or 0 where only ids count), then by id, bytewise. */
-export type Position = readonly [at: number, id: string]
+/** What is sorted: ids, or things that have one. */
+export type Entry = string | { readonly id: string }
 
-/**
- * Positions in order, in chunks, so that adding and removing cost little at any size. Plain data: a transaction copies
- * it with all the rest.
- */
-export interface Sorted {
-  chunks: Chunk[]
-  size: number
+/** A place in an order: by a number first (a time, or 0 where only ids count), then by id, bytewise. */
+export type Position<One extends Entry = string> = readonly [at: number, one: One]
+
+/** Numbers and entries apart, without a pair for each position: every delivery has about seven. */
+interface Chunk<One extends Entry> {
+  ats: number[]
+  all: One[]
 }
 
-/** Numbers and ids apart, without a pair for each position: every delivery has about seven. */
-interface Chunk {
-  ats: number[]
-  ids: string[]
+/**
+ * Positions in order, in chunks, so that adding and removing cost little at any size. Most lists are short: the list itself is the
+ * first chunk, and the only one that may be empty. Plain data: a transaction copies it with all the rest.
+ */
+export interface Sorted<One extends Entry = string> extends Chunk<One> {
+  /** The other chunks; null where there are none. */
+  more: Chunk<One>[] | null
+  size: number
 }
 
 const chunkSize = 512
 
-export function sorted(positions: readonly Position[] = []): Sorted {
-  const list: Sorted = { chunks: [], size: 0 }
+export function sorted<One extends Entry = string>(positions: readonly Position<One>[] = []): Sorted<One> {
+  const list: Sorted<One> = { ats: [], all: [], more: null, size: 0 }
   for (const position of positions) add(list, position)
   return list
 }
@@ -27,129 +31,168 @@ export function sorted(positions: readonly Position[] = []): Sorted {
 /** Why a row is refused whose time has no place in an order. */
 export const noTime = (): Error => new Error('a time is not a number')
 
-export function compare(a: Position, b: Position): number {
-  return a[0] - b[0] || (a[1] < b[1] ? -1 : a[1] > b[1] ? 1 : 0)
+export function compare<One extends Entry>([at, one]: Position<One>, [otherAt, other]: Position<One>): number {
+  if (at !== otherAt) return at - otherAt
+  const [id, otherId] = [idOf(one), idOf(other)]
+  return id < otherId ? -1 : id > otherId ? 1 : 0
+}
+
+function idOf(one: Entry): string {
+  return typeof one === 'string' ? one : one.id
 }
 
 /** Adds a position, once. */
-export function add(list: Sorted, [at, id]: Position): void {
-  const { chunks } = list
-  const last = chunks.length - 1
-  const end = chunks[last]
-  if (end === undefined) {
-    list.chunks = [{ ats: [at], ids: [id] }] // of just this size: most events have a single attempt
+export function add<One extends Entry>(list: Sorted<One>, [at, one]: Position<One>): void {
+  if (list.size === 0) {
+    list.ats = [at] // of just this size: most events have a single attempt
+    list.all = [one]
     list.size = 1
     return
   }
-  const length = end.ids.length
+  const last = chunksOf(list) - 1
+  const end = chunkAt(list, last)
+  const length = end.all.length
+  const id = idOf(one)
   // Rows mostly come in order.
   if (length < chunkSize && isBefore(end, length - 1, at, id)) {
     end.ats.push(at)
-    end.ids.push(id)
+    end.all.push(one)
     list.size++
     return
   }
-  const which = Math.min(chunkOf(list, at, id), last)
-  const chunk = chunks[which]!
+  const which = Math.min(whichChunk(list, at, id), last)
+  const chunk = chunkAt(list, which)
   const index = indexIn(chunk, at, id)
-  if (isAt(chunk, index, at, id)) return
+  if (isAt(chunk, index, at, one)) return
   chunk.ats.splice(index, 0, at)
-  chunk.ids.splice(index, 0, id)
+  chunk.all.splice(index, 0, one)
   list.size++
-  if (chunk.ids.length > chunkSize) {
+  if (chunk.all.length > chunkSize) {
     // At the end the full chunk stays full, and a new chunk begins.
     const from = which === last && index === chunkSize ? chunkSize : chunkSize / 2
-    chunks.splice(which + 1, 0, { ats: chunk.ats.splice(from), ids: chunk.ids.splice(from) })
+    list.more ??= []
+    list.more.splice(which, 0, { ats: chunk.ats.splice(from), all: chunk.all.splice(from) })
   }
 }
 
 /** Answers whether the position was in the list. */
-export function remove(list: Sorted, [at, id]: Position): boolean {
-  const which = chunkOf(list, at, id)
-  const chunk = list.chunks[which]
-  if (chunk === undefined) return false
+export function remove<One extends Entry>(list: Sorted<One>, [at, one]: Position<One>): boolean {
+  const id = idOf(one)
+  const which = whichChunk(list, at, id)
+  if (which === chunksOf(list)) return false
+  const chunk = chunkAt(list, which)
   const index = indexIn(chunk, at, id)
-  if (!isAt(chunk, index, at, id)) return false
+  if (!isAt(chunk, index, at, one)) return false
   // Mostly the first position is removed.
   if (index === 0) {
     chunk.ats.shift()
-    chunk.ids.shift()
+    chunk.all.shift()
   } else {
     chunk.ats.splice(index, 1)
-    chunk.ids.splice(index, 1)
+    chunk.all.splice(index, 1)
   }
   list.size--
-  if (chunk.ids.length === 0) list.chunks.splice(which, 1)
+  if (chunk.all.length === 0) dropChunk(list, which)
   return true
 }
 
-export function first({ chunks: [chunk] }: Sorted): Position | undefined {
-  return chunk && positionIn(chunk, 0)
+/** Removes an empty chunk. The second takes the place of the first. */
+function dropChunk<One extends Entry>(list: Sorted<One>, which: number): void {
+  if (list.more === null) return
+  if (which === 0) Object.assign(list, list.more[0])
+  list.more.splice(Math.max(which - 1, 0), 1)
+  if (list.more.length === 0) list.more = null
 }
 
-/** The ids of positions with a number from `min` up to `max`, upwards, without a pair for each. The list may not change meanwhile. */
-export function* idsUpTo(list: Sorted, max: number, min = -Infinity): Generator<string, void> {
-  for (let which = min === -Infinity ? 0 : chunkOf(list, min, ''); which < list.chunks.length; which++) {
-    const { ats, ids } = list.chunks[which]!
-    for (let index = ats[0]! < min ? indexIn(list.chunks[which]!, min, '') : 0; index < ids.length; index++) {
+export function first<One extends Entry>(list: Sorted<One>): Position<One> | undefined {
+  return list.size === 0 ? undefined : positionIn(list, 0)
+}
+
+/** All entries, in order. The list may change meanwhile. */
+export function entriesOf<One extends Entry>({ all, more }: Sorted<One>): readonly One[] {
+  return more === null ? all.slice() : all.concat(...more.map((chunk) => chunk.all))
+}
+
+/** The entries with a number from `min` up to `max`, upwards, without a pair for each. The list may not change meanwhile. */
+export function* upTo<One extends Entry>(list: Sorted<One>, max: number, min = -Infinity): Generator<One, void> {
+  for (let which = min === -Infinity ? 0 : whichChunk(list, min, ''); which < chunksOf(list); which++) {
+    const chunk = chunkAt(list, which)
+    const { ats, all } = chunk
+    for (let index = ats[0]! < min ? indexIn(chunk, min, '') : 0; index < all.length; index++) {
       if (ats[index]! > max) return
-      yield ids[index]!
+      yield all[index]!
     }
   }
 }
 
 /** The first position with a number from `min` on. */
-export function firstFrom(list: Sorted, min: number): Position | undefined {
-  const end = list.chunks.at(-1)
-  if (end === undefined || end.ats.at(-1)! < min) return undefined
-  return ascending(list, [min, '']).next().value ?? undefined
+export function firstFrom<One extends Entry>(list: Sorted<One>, min: number): Position<One> | undefined {
+  const end = chunkAt(list, chunksOf(list) - 1)
+  if (list.size === 0 || end.ats.at(-1)! < min) return undefined
+  const chunk = chunkAt(list, whichChunk(list, min, ''))
+  return positionIn(chunk, indexIn(chunk, min, ''))
 }
 
 /** From the first position strictly beyond `after` upwards, or from the start. The list may not change meanwhile. */
-export function* ascending(list: Sorted, after: Position | null = null): Generator<Position, void> {
-  let which = after === null ? 0 : chunkOf(list, ...after)
-  for (let chunk = list.chunks[which]; chunk !== undefined; chunk = list.chunks[++which]) {
+export function* ascending<One extends Entry>(
+  list: Sorted<One>,
+  after: Position<One> | null = null,
+): Generator<Position<One>, void> {
+  for (let which = after === null ? 0 : whichChunk(list, after[0], idOf(after[1])); which < chunksOf(list); which++) {
+    const chunk = chunkAt(list, which)
     let index = 0
     if (after !== null) {
-      index = indexIn(chunk, ...after)
+      index = indexIn(chunk, after[0], idOf(after[1]))
       if (isAt(chunk, index, ...after)) index++
       after = null
     }
-    for (; index < chunk.ids.length; index++) yield positionIn(chunk, index)
+    for (; index < chunk.all.length; index++) yield positionIn(chunk, index)
   }
 }
 
 /** From the last position strictly before `before` downwards, or from the end. The list may not change meanwhile. */
-export function* descending(list: Sorted, before: Position | null = null): Generator<Position, void> {
-  let which = list.chunks.length - 1
-  if (before !== null) which = Math.min(chunkOf(list, ...before), which)
-  for (let chunk = list.chunks[which]; chunk !== undefined; chunk = list.chunks[--which]) {
-    let index = chunk.ids.length
+export function* descending<One extends Entry>(
+  list: Sorted<One>,
+  before: Position<One> | null = null,
+): Generator<Position<One>, void> {
+  let which = chunksOf(list) - 1
+  if (before !== null) which = Math.min(whichChunk(list, before[0], idOf(before[1])), which)
+  for (; which >= 0; which--) {
+    const chunk = chunkAt(list, which)
+    let index = chunk.all.length
     if (before !== null) {
-      index = indexIn(chunk, ...before)
+      index = indexIn(chunk, before[0], idOf(before[1]))
       before = null
     }
     while (index-- > 0) yield positionIn(chunk, index)
   }
 }
 
+function chunksOf<One extends Entry>({ more }: Sorted<One>): number {
+  return more === null ? 1 : more.length + 1
+}
+
+function chunkAt<One extends Entry>(list: Sorted<One>, which: number): Chunk<One> {
+  return which === 0 ? list : list.more![which - 1]! // callers pass a chunk of the list
+}
+
 /** The first chunk whose last position is not before this position; the number of chunks when every chunk ends before. */
-function chunkOf({ chunks }: Sorted, at: number, id: string): number {
+function whichChunk<One extends Entry>(list: Sorted<One>, at: number, id: string): number {
   let low = 0
-  let high = chunks.length
+  let high = chunksOf(list)
   while (low < high) {
     const middle = (low + high) >>> 1
-    const chunk = chunks[middle]!
-    if (isBefore(chunk, chunk.ids.length - 1, at, id)) low = middle + 1
+    const chunk = chunkAt(list, middle)
+    if (isBefore(chunk, chunk.all.length - 1, at, id)) low = middle + 1
     else high = middle
   }
   return low
 }
 
 /** The first index whose position is not before this position. */
-function indexIn(chunk: Chunk, at: number, id: string): number {
+function indexIn<One extends Entry>(chunk: Chunk<One>, at: number, id: string): number {
   let low = 0
-  let high = chunk.ids.length
+  let high = chunk.all.length
   while (low < high) {
     const middle = (low + high) >>> 1
     if (isBefore(chunk, middle, at, id)) low = middle + 1
@@ -158,15 +201,15 @@ function indexIn(chunk: Chunk, at: number, id: string): number {
   return low
 }
 
-function positionIn({ ats, ids }: Chunk, index: number): Position {
-  return [ats[index]!, ids[index]!] // callers pass an index of the chunk
+function positionIn<One extends Entry>({ ats, all }: Chunk<One>, index: number): Position<One> {
+  return [ats[index]!, all[index]!] // callers pass an index of the chunk
 }
 
 /** Whether the position at an index of the chunk comes before this position. */
-function isBefore({ ats, ids }: Chunk, index: number, at: number, id: string): boolean {
-  return ats[index]! < at || (ats[index] === at && ids[index]! < id)
+function isBefore<One extends Entry>({ ats, all }: Chunk<One>, index: number, at: number, id: string): boolean {
+  return ats[index]! < at || (ats[index] === at && idOf(all[index]!) < id)
 }
 
-function isAt({ ats, ids }: Chunk, index: number, at: number, id: string): boolean {
-  return ids[index] === id && ats[index] === at
+function isAt<One extends Entry>({ ats, all }: Chunk<One>, index: number, at: number, one: One): boolean {
+  return all[index] === one && ats[index] === at
 }

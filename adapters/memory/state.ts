@@ -77,42 +77,55 @@ export interface KeptAttempt {
 
 /** A job. A job with a token was taken. It is held while it is in `held`; after that it waits, and the token is good until the next take. */
 export interface KeptJob {
+  readonly id: string
   readonly job: Job
+  readonly group: Group
   token: string | null
   heldUntil: number
 }
 
+/** The jobs of an endpoint. Things of the queue refer to each other, so that a claim follows them without a search by id. */
 export interface Group {
+  readonly name: string
   /** Null until a job of the group was added: a pause may come first. */
-  workspace: string | null
-  readonly waiting: Sorted
+  line: Line | null
+  readonly waiting: Sorted<KeptJob>
+  /** How many jobs there are, those that are held included. */
+  jobs: number
   pausedUntil: number
-  /** Where the group stands: in `paused`, or in `ready` of its workspace's line. */
-  head: { readonly list: 'ready' | 'paused'; readonly at: number; readonly id: string } | null
+  /** Where the group stands: with its oldest waiting job in `ready` of the line, or, without a job, in `paused`. */
+  head: { readonly at: number; readonly job: KeptJob | null } | null
 }
 
-/** The groups of a workspace that have a waiting job and are not paused. */
+/** The groups of a workspace. */
 export interface Line {
-  /** The oldest waiting job of each. */
-  readonly ready: Sorted
-  /** Where the line stands in `turns`. */
+  /** The workspace. */
+  readonly id: string
+  /** The oldest waiting job of each group that has one and is not paused. */
+  readonly ready: Sorted<KeptJob>
+  /** Where the line stands in `turns`; Infinity when no group is ready. */
   turn: number
+  /** When the workspace was last served; -Infinity when it was not, as far as anybody remembers. */
+  served: number
+  /** How many groups refer to the line. */
+  groups: number
 }
 
 export interface QueueState {
   readonly jobs: Map<string, KeptJob>
+  /** Groups that have a job or a pause, by name. */
   readonly groups: Map<string, Group>
-  /** Lines by workspace. A line has at least one group. */
+  /** Lines by workspace: those with a group, and those that are remembered since they were served. */
   readonly lines: Map<string, Line>
-  /** The workspaces of `lines` by the time of their next turn, or by an earlier time. */
-  readonly turns: Sorted
-  /** When each workspace was last served, the earliest first; forgotten after an hour. */
-  readonly served: Map<string, number>
-  /** When to look again for workspaces to forget in `served`. */
+  /** Lines without a group, in the order in which they lost their last; forgotten an hour after they were served. */
+  readonly idle: Set<Line>
+  /** When to look again for lines to forget. */
   forgetAt: number
-  /** Paused groups, by the end of their pause. */
+  /** The lines that have a group that is ready, by the time of their next turn, or by an earlier time. */
+  readonly turns: Sorted<Line>
+  /** Names of paused groups, by the end of their pause. */
   readonly paused: Sorted
-  /** Held jobs, by the end of their lease. */
+  /** Ids of held jobs, by the end of their lease. */
   readonly held: Sorted
 }
 
@@ -210,9 +223,9 @@ export function emptyState(): State {
       jobs: new Map(),
       groups: new Map(),
       lines: new Map(),
-      turns: sorted(),
-      served: new Map(),
+      idle: new Set(),
       forgetAt: 0,
+      turns: sorted(),
       paused: sorted(),
       held: sorted(),
     },
