@@ -10,9 +10,8 @@ interface Offer {
   readonly turn: number
   /** Null until a second job is needed: most claims take one of many workspaces. */
   rest: Iterator<Offered, void> | null
-  /** The job that comes next. */
-  next: Offered
-  isTaken: boolean
+  /** The job that comes next; null when it was taken. */
+  next: Offered | null
   /** The slot that the next job would take: one more than the workspace has in use by then. */
   level: number
 }
@@ -32,12 +31,12 @@ export function chosen(queue: QueueState, options: ClaimOptions): KeptJob[] {
     for (const offer of open) {
       if (offer.level !== level) continue
       if (level > maxFor(options.free - taken.length)) return taken
-      taken.push(offer.next.job)
+      taken.push(offer.next!.job) // of every offer that is open
       if (taken.length >= options.limit) return taken
-      offer.isTaken = true
+      offer.next = null
       offer.level++
     }
-    open = open.filter((offer) => !offer.isTaken || goesOn(offer, options))
+    open = open.filter((offer) => offer.next !== null || goesOn(offer, options))
   }
   return taken
 }
@@ -48,11 +47,8 @@ function goesOn(offer: Offer, options: ClaimOptions): boolean {
     offer.rest = offered(offer.line, options)
     offer.rest.next() // that was taken
   }
-  const next = offer.rest.next().value ?? undefined
-  if (next === undefined) return false
-  offer.next = next
-  offer.isTaken = false
-  return true
+  offer.next = offer.rest.next().value ?? null
+  return offer.next !== null
 }
 
 /**
@@ -72,7 +68,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
     const used = options.busy.workspaces.get(line.id) ?? 0
     const isHead = next.head === first(line.ready)?.[1] // then the line's turn is `turn`
     const ownTurn = isHead ? turn : turnOf(line, next.head)
-    const offer: Offer = { line, turn: ownTurn, rest: null, next, isTaken: false, level: used + 1 }
+    const offer: Offer = { line, turn: ownTurn, rest: null, next, level: used + 1 }
     found.push(offer)
     if (used > 0) continue
     unserved++

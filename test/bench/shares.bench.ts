@@ -21,7 +21,7 @@ import { isTenants, startTenants } from './tenants.ts'
 // that each run is compared with itself. The endpoints of A are in a process of their own. Latency is from the call that
 // publishes to the arrival, on one clock.
 //
-// How the time is spent: nine cases beside, of which the first and the last three times, are 13 runs of 50 s for each engine, or
+// How the time is spent: nine cases beside, the first and the last of them run three times, are 13 runs of 50 s for each engine, or
 // 32 minutes; 200,000 due jobs take a minute more to publish; equal slots and the cost of claims take a minute an engine.
 // BENCH_FULL=yes runs all cases three times, in some two hours. Words choose engines, parts and numbers of endpoints: a, b, c, d,
 // even, claim, 16, 20, 1000, as in `npm run bench -- shares redis a d 1000 even`.
