@@ -4,6 +4,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, inject, test } from 
 import type { Row } from '../../adapters/sql/values.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { postgres } from '../../adapters/postgres/index.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
 import { attempt, claimAll, endpoint, entry, event, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import { schemasOf } from '../support/postgres.ts'
 
@@ -49,6 +50,16 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
   }
   const count = async (table: string): Promise<number> =>
     Number((await pool.query(`select count(*) as n from ${opened.schema}.${table}`)).rows[0].n)
+
+  /**
+   * The events that a purge leaves. It passes over rows that another statement holds, and PostgreSQL tells that a
+   * statement failed before it frees its rows.
+   */
+  const purged = async (storage: Storage): Promise<readonly string[]> => {
+    await storage.purge(old)
+    const { rows } = await pool.query<{ id: string }>(`select id from ${opened.schema}.events order by id`)
+    return rows.map(({ id }) => id)
+  }
 
   test('two who purge at once take a thousand rows at most at a time, and all of them once', async () => {
     await finished(Array.from({ length: 3000 }, (_, i) => `e${i}`))
@@ -123,9 +134,8 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
       },
     }
     const storage = postgres(slow, { schema: opened.schema })
-    while ((await storage.purge(old)) > 0 || left.length > 0);
-    const { rows } = await pool.query<{ id: string }>(`select id from ${opened.schema}.events order by id`)
-    expect(rows.map(({ id }) => id)).toEqual(kept)
+    while (left.length > 0) await storage.purge(old)
+    await expect.poll(() => purged(storage)).toEqual(kept)
   })
 
   test('an event to which an attempt is added between the look of a purge and its lock is kept', async () => {
@@ -146,11 +156,9 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
       },
     }
     const storage = postgres(slow, { schema: opened.schema })
-    while ((await storage.purge(old)) > 0);
+    await expect.poll(() => purged(storage)).toEqual(['again'])
     expect(looks).toBeGreaterThan(1)
-    expect((await subject.events.get('w', 'again'))?.id).toBe('again')
     expect((await subject.attempts.get('w', 'retry'))?.status).toBe('OPEN')
-    expect(await subject.events.get('w', 'gone')).toBeNull()
     expect(await count('revisited')).toBe(1)
 
     const [claim] = await claimAll(subject)
