@@ -66,7 +66,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
     const next = firstOffered(line, options)
     if (next === undefined) continue
     const used = options.busy.workspaces.get(line.id) ?? 0
-    const isHead = next.head === first(line.ready)?.[1] // then the line's turn is `turn`
+    const isHead = next.head === line.head // then the line's turn is `turn`
     const ownTurn = isHead ? turn : turnOf(line, next.head)
     const offer: Offer = { line, turn: ownTurn, rest: null, next, level: used + 1 }
     found.push(offer)
@@ -79,7 +79,7 @@ function offers(queue: QueueState, options: ClaimOptions): Offer[] {
 
 /** The first of `offered`: mostly the oldest job of all. */
 function firstOffered(line: Line, options: ClaimOptions): Offered | undefined {
-  const [, head] = first(line.ready)! // the line has a turn
+  const head = line.head! // the line has a turn
   const { name, waiting } = head.group
   const { cap, busy, leaveOut, now } = options
   const [at, job] = first(waiting)! // it has a head
@@ -89,7 +89,7 @@ function firstOffered(line: Line, options: ClaimOptions): Offered | undefined {
 
 /** The due jobs of a workspace that the caller may take, in order. */
 function* offered(line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Generator<Offered, void> {
-  for (const head of upTo(line.ready, now)) {
+  for (const head of heads(line, now)) {
     const { name, waiting } = head.group
     let room = cap - (busy.groups.get(name) ?? 0)
     if (room <= 0 || leaveOut.has(name)) continue
@@ -106,8 +106,15 @@ function* offered(line: Line, { cap, busy, leaveOut, now }: ClaimOptions): Gener
   }
 }
 
-function turnOf({ served }: Line, { job }: KeptJob): number {
-  return Math.max(job.due_at, served)
+/** The oldest waiting job of each group, if it is due, in order. */
+function* heads({ head, others }: Line, now: number): Generator<KeptJob, void> {
+  if (head === null || head.due_at > now) return
+  yield head
+  if (others !== null) yield* upTo(others, now)
+}
+
+function turnOf({ served }: Line, { due_at }: KeptJob): number {
+  return Math.max(due_at, served)
 }
 
 function byTurn(a: Pick<Offer, 'turn' | 'line'>, b: Pick<Offer, 'turn' | 'line'>): number {

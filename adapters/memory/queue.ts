@@ -25,7 +25,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         const taken = chosen(state.queue, options)
         const claims = taken.map((kept) => hold(state, kept, now + leaseMs))
         serve(state, taken, now)
-        for (const group of new Set(taken.map(({ group }) => group))) place(state, group, { isServed: true })
+        for (const group of new Set(taken.map(({ group }) => group))) place(state, group)
         return claims
       }),
 
@@ -61,8 +61,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
       access.write((state) => {
         for (const { group: name, until } of groups) {
           const group = groupOf(state, name)
-          group.pausedUntil = Math.max(group.pausedUntil, until)
-          place(state, group)
+          pauseUntil(state, group, Math.max(group.pausedUntil, until))
         }
       }),
 
@@ -70,9 +69,7 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
       access.write((state) => {
         for (const name of groups) {
           const group = state.queue.groups.get(name)
-          if (group === undefined) continue
-          group.pausedUntil = 0
-          place(state, group)
+          if (group !== undefined) pauseUntil(state, group, 0)
         }
         if (groups.length > 0) state.news.jobs = true
       }),
@@ -103,11 +100,11 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         }
         for (const group of queue.groups.values()) {
           const oldest = oldestWaiting(group)
-          if (oldest !== undefined) consider(oldest[0])
+          if (oldest !== null) consider(oldest.due_at)
         }
         for (const [until, id] of ascending(queue.held)) {
           if (until > now) break
-          consider(queue.jobs.get(id)!.job.due_at)
+          consider(queue.jobs.get(id)!.due_at)
         }
         return { size: queue.jobs.size, oldestDueAt }
       }),
@@ -119,11 +116,11 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
         if (turn !== undefined) times.push(turn[0])
         for (const [until, name] of ascending(queue.paused)) {
           const oldest = oldestWaiting(queue.groups.get(name)!)
-          if (oldest !== undefined) times.push(Math.max(until, oldest[0]))
+          if (oldest !== null) times.push(Math.max(until, oldest.due_at))
         }
         for (const [until, id] of ascending(queue.held)) {
-          const { job, group } = queue.jobs.get(id)!
-          times.push(Math.max(until, job.due_at, group.pausedUntil))
+          const { due_at, group } = queue.jobs.get(id)!
+          times.push(Math.max(until, due_at, group.pausedUntil))
         }
         return times.length === 0 ? null : times.reduce((least, time) => Math.min(least, time))
       }),
@@ -135,27 +132,25 @@ export function memoryQueue(access: Access, onAdded?: Queue['onAdded']): Queue {
 /** Adds jobs that are not known yet. Answers which of them are held with their leases. */
 function addJobs(state: State, jobs: readonly Job[]): readonly string[] {
   const held: string[] = []
-  for (const { id, workspace, group, due_at, priority, lease } of jobs) {
-    if (addJob(state, { id, workspace, group, due_at, ...(priority && { priority }) }, lease)) held.push(id)
-  }
+  for (const job of jobs) if (addJob(state, job, job.lease)) held.push(job.id)
   return held
 }
 
 /**
- * The same for a job that is the queue's from now on. Storage calls it in the steps in which it writes attempts. Answers whether
- * the job is held with its lease.
+ * The same for a single job. Storage calls it in the steps in which it writes attempts. Answers whether the job is held with its
+ * lease.
  */
-export function addJob(state: State, job: Job, lease?: Lease): boolean {
-  if (state.queue.jobs.has(job.id)) return false
-  const group = groupOf(state, job.group)
-  const kept: KeptJob = { id: job.id, job, group, token: null, heldUntil: 0 }
-  state.queue.jobs.set(job.id, kept)
+export function addJob(state: State, { id, workspace, group: name, due_at, priority }: Job, lease?: Lease): boolean {
+  if (state.queue.jobs.has(id)) return false
+  const group = groupOf(state, name)
+  const kept: KeptJob = { id, due_at, priority, group, token: null, heldUntil: -Infinity }
+  state.queue.jobs.set(id, kept)
   group.jobs++
-  if (group.line === null) joinLine(state, group, job.workspace)
+  if (group.line === null) joinLine(state, group, workspace)
   if (lease !== undefined && group.pausedUntil <= lease.from) {
     kept.token = lease.token
     kept.heldUntil = lease.until
-    add(state.queue.held, [lease.until, job.id])
+    add(state.queue.held, [lease.until, id])
     return true
   }
   wait(state, kept)
@@ -195,7 +190,7 @@ function groupOf(state: State, name: string): Group {
 function joinLine({ queue }: State, group: Group, workspace: string): void {
   let line = queue.lines.get(workspace)
   if (line === undefined) {
-    line = { id: workspace, ready: sorted(), turn: Infinity, served: -Infinity, groups: 0 }
+    line = { id: workspace, head: null, others: null, turn: Infinity, served: -Infinity, groups: 0 }
     queue.lines.set(workspace, line)
   }
   if (line.groups++ === 0) queue.idle.delete(line)
@@ -203,8 +198,8 @@ function joinLine({ queue }: State, group: Group, workspace: string): void {
 }
 
 /** Forgets a group that has neither jobs nor a pause. */
-function tidy({ queue }: State, { name, line, jobs, head }: Group): void {
-  if (jobs > 0 || head !== null) return
+function tidy({ queue }: State, { name, line, jobs, pausedUntil }: Group): void {
+  if (jobs > 0 || pausedUntil > 0) return
   queue.groups.delete(name)
   if (line === null || --line.groups > 0) return
   if (line.served === -Infinity) queue.lines.delete(line.id)
@@ -218,25 +213,25 @@ function heldBy(state: State, claim: Claim): KeptJob | undefined {
 }
 
 function wait(state: State, kept: KeptJob): void {
-  const { job, group } = kept
-  const rank = rankOf(job)
+  const { group } = kept
+  const rank = rankOf(kept)
   add(group.waiting, [rank, kept])
   // Most jobs come behind the job that their group is filed under.
   const { head } = group
-  if (!head?.job || rank >= lowRank || compare([head.at, head.job], [rank, kept]) > 0) place(state, group)
+  if (head === null || rank >= lowRank || compare([head.due_at, head], [rank, kept]) > 0) place(state, group)
 }
 
 function hold(state: State, kept: KeptJob, until: number): Claim {
-  const { job, group } = kept
-  remove(group.waiting, [rankOf(job), kept])
+  remove(kept.group.waiting, [rankOf(kept), kept])
   kept.token = String(++state.token)
   kept.heldUntil = until
-  add(state.queue.held, [until, job.id])
-  return claimOf(job, kept.token)
+  add(state.queue.held, [until, kept.id])
+  return claimOf(kept, kept.token)
 }
 
 /** V8 takes ten times as long for a spread that is followed by another key. */
-function claimOf({ id, workspace, group, due_at, priority }: Job, token: string): Claim {
+function claimOf({ id, due_at, priority, group: { name: group, line } }: KeptJob, token: string): Claim {
+  const workspace = line!.id // it has a job
   return priority === undefined
     ? { id, workspace, group, due_at, token }
     : { id, workspace, group, due_at, priority, token }
@@ -246,33 +241,61 @@ function claimOf({ id, workspace, group, due_at, priority }: Job, token: string)
 function takeOut(state: State, kept: KeptJob): void {
   const { id, group } = kept
   if (remove(state.queue.held, [kept.heldUntil, id])) return
-  if (remove(group.waiting, [rankOf(kept.job), kept])) place(state, group)
+  if (remove(group.waiting, [rankOf(kept), kept])) place(state, group)
+}
+
+/** Pauses a group until a time, or ends the pause with 0. */
+function pauseUntil(state: State, group: Group, until: number): void {
+  const { paused } = state.queue
+  if (group.pausedUntil > 0) remove(paused, [group.pausedUntil, group.name])
+  if (until > 0) add(paused, [until, group.name])
+  group.pausedUntil = until
+  place(state, group)
 }
 
 /**
- * Files a group under its oldest waiting job, or under the end of its pause; forgets the group when it has neither jobs nor a
+ * Files a group in its line under its oldest waiting job, unless it is paused; forgets the group when it has neither jobs nor a
  * pause.
  */
-function place(state: State, group: Group, { isServed } = { isServed: false }): void {
-  const { queue } = state
-  const { head: before, line, name } = group
-  const head = headOf(group)
+function place(state: State, group: Group): void {
+  const { line, head: before } = group
+  const head = group.pausedUntil > 0 ? null : oldestWaiting(group)
   group.head = head
-  if (before?.at === head?.at && before?.job === head?.job && !isServed) return tidy(state, group)
-  if (before?.job === null) remove(queue.paused, [before.at, name])
-  if (head?.job === null) add(queue.paused, [head.at, name])
   if (line !== null) {
-    if (before?.job) remove(line.ready, [before.at, before.job])
-    if (head?.job) add(line.ready, [head.at, head.job])
+    if (before !== head && before !== null) leaveLine(line, before)
+    if (before !== head && head !== null) enterLine(line, head)
     placeLine(state, line)
   }
   tidy(state, group)
 }
 
+function enterLine(line: Line, job: KeptJob): void {
+  const { head } = line
+  if (head === null) {
+    line.head = job
+    return
+  }
+  const isFirst = compare([job.due_at, job], [head.due_at, head]) < 0
+  if (isFirst) line.head = job
+  const other = isFirst ? head : job
+  line.others ??= sorted()
+  add(line.others, [other.due_at, other])
+}
+
+function leaveLine(line: Line, job: KeptJob): void {
+  const { others } = line
+  if (line.head !== job) {
+    remove(others!, [job.due_at, job]) // where a job is that is not the head
+    return
+  }
+  const next = others === null ? undefined : first(others)
+  line.head = next?.[1] ?? null
+  if (next !== undefined) remove(others!, next)
+}
+
 /** Files a line under the time of the line's next turn. */
 function placeLine({ queue }: State, line: Line): void {
-  const head = first(line.ready)
-  const turn = head === undefined ? Infinity : Math.max(head[0], line.served)
+  const turn = line.head === null ? Infinity : Math.max(line.head.due_at, line.served)
   if (turn === line.turn) return
   if (line.turn < Infinity) remove(queue.turns, [line.turn, line])
   line.turn = turn
@@ -291,19 +314,13 @@ function serve({ queue }: State, taken: readonly KeptJob[], now: number): void {
   }
 }
 
-function headOf(group: Group): Group['head'] {
-  if (group.pausedUntil > 0) return { at: group.pausedUntil, job: null }
-  const oldest = oldestWaiting(group)
-  return oldest === undefined ? null : { at: oldest[0], job: oldest[1] }
-}
-
-/** The waiting job that falls due first, whatever the priority, with its due time. */
-function oldestWaiting({ waiting }: Group): Position<KeptJob> | undefined {
+/** The waiting job that falls due first, whatever the priority. */
+function oldestWaiting({ waiting }: Group): KeptJob | null {
   const usual = first(waiting)
   const low = firstFrom(waiting, lowRank)
-  if (low === undefined) return usual
+  if (low === undefined) return usual?.[1] ?? null
   const due: Position<KeptJob> = [low[0] - lowRank, low[1]]
-  return usual === undefined || usual[0] >= lowRank || compare(due, usual) < 0 ? due : usual
+  return usual === undefined || usual[0] >= lowRank || compare(due, usual) < 0 ? low[1] : usual[1]
 }
 
 /** Lets jobs whose lease has ended wait again. Their tokens stay good until somebody takes them. */
@@ -319,8 +336,6 @@ function lapse(state: State, now: number): void {
 function wake(state: State, now: number): void {
   const { paused, groups } = state.queue
   for (let next = first(paused); next !== undefined && next[0] <= now; next = first(paused)) {
-    const group = groups.get(next[1])! // it has a pause
-    group.pausedUntil = 0
-    place(state, group)
+    pauseUntil(state, groups.get(next[1])!, 0) // it has a pause
   }
 }

@@ -7,7 +7,9 @@ export type Position<One extends Entry = string> = readonly [at: number, one: On
 /** Numbers and entries apart, without a pair for each position: every delivery has about seven. */
 interface Chunk<One extends Entry> {
   ats: number[]
-  all: One[]
+  all: (One | null)[]
+  /** Where the positions begin. Before it stands nothing: queues lose their first position all the time. */
+  from: number
 }
 
 /**
@@ -21,9 +23,11 @@ export interface Sorted<One extends Entry = string> extends Chunk<One> {
 }
 
 const chunkSize = 512
+/** Places at the start of a chunk that stay empty at most. */
+const maxEmpty = 32
 
 export function sorted<One extends Entry = string>(positions: readonly Position<One>[] = []): Sorted<One> {
-  const list: Sorted<One> = { ats: [], all: [], more: null, size: 0 }
+  const list: Sorted<One> = { ats: [], all: [], from: 0, more: null, size: 0 }
   for (const position of positions) add(list, position)
   return list
 }
@@ -46,15 +50,15 @@ export function add<One extends Entry>(list: Sorted<One>, [at, one]: Position<On
   if (list.size === 0) {
     list.ats = [at] // of just this size: most events have a single attempt
     list.all = [one]
+    list.from = 0
     list.size = 1
     return
   }
   const last = chunksOf(list) - 1
   const end = chunkAt(list, last)
-  const length = end.all.length
   const id = idOf(one)
   // Rows mostly come in order.
-  if (length < chunkSize && isBefore(end, length - 1, at, id)) {
+  if (countOf(end) < chunkSize && isBefore(end, end.all.length - 1, at, id)) {
     end.ats.push(at)
     end.all.push(one)
     list.size++
@@ -64,61 +68,82 @@ export function add<One extends Entry>(list: Sorted<One>, [at, one]: Position<On
   const chunk = chunkAt(list, which)
   const index = indexIn(chunk, at, id)
   if (isAt(chunk, index, at, one)) return
-  chunk.ats.splice(index, 0, at)
-  chunk.all.splice(index, 0, one)
   list.size++
-  if (chunk.all.length > chunkSize) {
+  if (index === chunk.from && index > 0) {
+    chunk.from--
+    chunk.ats[chunk.from] = at
+    chunk.all[chunk.from] = one
+  } else {
+    chunk.ats.splice(index, 0, at)
+    chunk.all.splice(index, 0, one)
+  }
+  if (countOf(chunk) > chunkSize) {
     // At the end the full chunk stays full, and a new chunk begins.
-    const from = which === last && index === chunkSize ? chunkSize : chunkSize / 2
+    const from = which === last && index === chunk.all.length - 1 ? index : chunk.from + chunkSize / 2
     list.more ??= []
-    list.more.splice(which, 0, { ats: chunk.ats.splice(from), all: chunk.all.splice(from) })
+    list.more.splice(which, 0, { ats: chunk.ats.splice(from), all: chunk.all.splice(from), from: 0 })
   }
 }
 
 /** Answers whether the position was in the list. */
 export function remove<One extends Entry>(list: Sorted<One>, [at, one]: Position<One>): boolean {
+  const isFirst = isAt(list, list.from, at, one)
   const id = idOf(one)
-  const which = whichChunk(list, at, id)
+  const which = isFirst ? 0 : whichChunk(list, at, id)
   if (which === chunksOf(list)) return false
   const chunk = chunkAt(list, which)
-  const index = indexIn(chunk, at, id)
+  const index = isFirst ? list.from : indexIn(chunk, at, id)
   if (!isAt(chunk, index, at, one)) return false
-  // Mostly the first position is removed.
-  if (index === 0) {
-    chunk.ats.shift()
-    chunk.all.shift()
-  } else {
+  list.size--
+  if (countOf(chunk) === 1) dropChunk(list, which)
+  else if (index === chunk.from) dropFirst(chunk)
+  else {
     chunk.ats.splice(index, 1)
     chunk.all.splice(index, 1)
   }
-  list.size--
-  if (chunk.all.length === 0) dropChunk(list, which)
   return true
 }
 
-/** Removes an empty chunk. The second takes the place of the first. */
+/** Removes the first position of a chunk that has others. */
+function dropFirst<One extends Entry>(chunk: Chunk<One>): void {
+  const { ats, all } = chunk
+  all[chunk.from] = null
+  chunk.from++
+  if (chunk.from < maxEmpty) return
+  ats.splice(0, chunk.from)
+  all.splice(0, chunk.from)
+  chunk.from = 0
+}
+
+/** Removes a chunk. The second takes the place of the first; the only one stays, without positions. */
 function dropChunk<One extends Entry>(list: Sorted<One>, which: number): void {
-  if (list.more === null) return
+  if (list.more === null) {
+    list.ats = []
+    list.all = []
+    list.from = 0
+    return
+  }
   if (which === 0) Object.assign(list, list.more[0])
   list.more.splice(Math.max(which - 1, 0), 1)
   if (list.more.length === 0) list.more = null
 }
 
 export function first<One extends Entry>(list: Sorted<One>): Position<One> | undefined {
-  return list.size === 0 ? undefined : positionIn(list, 0)
+  return list.size === 0 ? undefined : positionIn(list, list.from)
 }
 
 /** All entries, in order. The list may change meanwhile. */
 export function entriesOf<One extends Entry>({ all, more }: Sorted<One>): readonly One[] {
-  return more === null ? all.slice() : all.concat(...more.map((chunk) => chunk.all))
+  const chunks = more === null ? all : all.concat(...more.map((chunk) => chunk.all))
+  return chunks.filter((one) => one !== null)
 }
 
 /** The entries with a number from `min` up to `max`, upwards, without a pair for each. The list may not change meanwhile. */
 export function* upTo<One extends Entry>(list: Sorted<One>, max: number, min = -Infinity): Generator<One, void> {
   for (let which = min === -Infinity ? 0 : whichChunk(list, min, ''); which < chunksOf(list); which++) {
     const chunk = chunkAt(list, which)
-    const { ats, all } = chunk
-    for (let index = ats[0]! < min ? indexIn(chunk, min, '') : 0; index < all.length; index++) {
+    const { ats, all, from } = chunk
+    for (let index = ats[from]! < min ? indexIn(chunk, min, '') : from; index < all.length; index++) {
       if (ats[index]! > max) return
       yield all[index]!
     }
@@ -140,7 +165,7 @@ export function* ascending<One extends Entry>(
 ): Generator<Position<One>, void> {
   for (let which = after === null ? 0 : whichChunk(list, after[0], idOf(after[1])); which < chunksOf(list); which++) {
     const chunk = chunkAt(list, which)
-    let index = 0
+    let index = chunk.from
     if (after !== null) {
       index = indexIn(chunk, after[0], idOf(after[1]))
       if (isAt(chunk, index, ...after)) index++
@@ -164,12 +189,16 @@ export function* descending<One extends Entry>(
       index = indexIn(chunk, before[0], idOf(before[1]))
       before = null
     }
-    while (index-- > 0) yield positionIn(chunk, index)
+    while (index-- > chunk.from) yield positionIn(chunk, index)
   }
 }
 
 function chunksOf<One extends Entry>({ more }: Sorted<One>): number {
   return more === null ? 1 : more.length + 1
+}
+
+function countOf<One extends Entry>({ all, from }: Chunk<One>): number {
+  return all.length - from
 }
 
 function chunkAt<One extends Entry>(list: Sorted<One>, which: number): Chunk<One> {
@@ -191,7 +220,7 @@ function whichChunk<One extends Entry>(list: Sorted<One>, at: number, id: string
 
 /** The first index whose position is not before this position. */
 function indexIn<One extends Entry>(chunk: Chunk<One>, at: number, id: string): number {
-  let low = 0
+  let low = chunk.from
   let high = chunk.all.length
   while (low < high) {
     const middle = (low + high) >>> 1

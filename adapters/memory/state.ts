@@ -78,9 +78,11 @@ export interface KeptAttempt {
 /** A job. A job with a token was taken. It is held while it is in `held`; after that it waits, and the token is good until the next take. */
 export interface KeptJob {
   readonly id: string
-  readonly job: Job
+  readonly due_at: number
+  readonly priority: Job['priority']
   readonly group: Group
   token: string | null
+  /** Where the job stands in `held`, or stood; -Infinity before the job is held first. */
   heldUntil: number
 }
 
@@ -92,17 +94,20 @@ export interface Group {
   readonly waiting: Sorted<KeptJob>
   /** How many jobs there are, those that are held included. */
   jobs: number
+  /** Where the group stands in `paused`; 0 when it does not. */
   pausedUntil: number
-  /** Where the group stands: with its oldest waiting job in `ready` of the line, or, without a job, in `paused`. */
-  head: { readonly at: number; readonly job: KeptJob | null } | null
+  /** The oldest waiting job, with which the group stands in its line; null when none waits, and during a pause. */
+  head: KeptJob | null
 }
 
 /** The groups of a workspace. */
 export interface Line {
   /** The workspace. */
   readonly id: string
-  /** The oldest waiting job of each group that has one and is not paused. */
-  readonly ready: Sorted<KeptJob>
+  /** Of the oldest waiting jobs of the groups that have one and are not paused, the first. */
+  head: KeptJob | null
+  /** The others in order: most lines have one group. */
+  others: Sorted<KeptJob> | null
   /** Where the line stands in `turns`; Infinity when no group is ready. */
   turn: number
   /** When the workspace was last served; -Infinity when it was not, as far as anybody remembers. */

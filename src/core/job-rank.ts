@@ -8,7 +8,10 @@ import type { Job } from '../contracts/queue.ts'
 export const lowRank = 2 ** 51
 
 /** Where a job stands in the order of its group. */
-export function rankOf({ due_at, priority }: Pick<Job, 'due_at' | 'priority'>): number {
+export function rankOf({
+  due_at,
+  priority,
+}: Pick<Job, 'due_at'> & { readonly priority?: Job['priority'] | undefined }): number {
   return priority === 'low' ? Math.min(due_at, lowRank - 1) + lowRank : due_at
 }
 

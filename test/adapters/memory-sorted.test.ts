@@ -5,10 +5,13 @@ import {
   ascending,
   compare,
   descending,
+  entriesOf,
   first,
+  firstFrom,
   type Position,
   remove,
   sorted,
+  upTo,
 } from '../../adapters/memory/sorted.ts'
 import { random } from '../../src/testing/random.ts'
 
@@ -34,6 +37,10 @@ test('a sorted list behaves like a plain one that is sorted anew each time', () 
     expect([...descending(list)]).toEqual(plain.toReversed())
     expect([...descending(list, position)]).toEqual(plain.filter((there) => compare(there, position) < 0).toReversed())
     expect([list.size, first(list)]).toEqual([plain.length, plain[0]])
+    expect(entriesOf(list)).toEqual(plain.map(([, id]) => id))
+    const [low, high] = [below(6000), below(6000)]
+    expect([...upTo(list, high, low)]).toEqual(plain.filter(([at]) => at >= low && at <= high).map(([, id]) => id))
+    expect(firstFrom(list, low)).toEqual(plain.find(([at]) => at >= low))
   }
   for (const position of plain) remove(list, position)
   expect([list.size, first(list), [...ascending(list, [0, 'a'])], [...descending(list, [0, 'a'])]]).toEqual([
@@ -42,4 +49,41 @@ test('a sorted list behaves like a plain one that is sorted anew each time', () 
     [],
     [],
   ])
+})
+
+test('a list that is used as a queue, with positions that come back to its start, keeps its order', () => {
+  const { below } = random(2)
+  for (const size of [1, 2, 40, 1200]) {
+    const list = sorted(Array.from({ length: size }, (_, i): Position => [i, `id${i}`]))
+    const plain = [...ascending(list)]
+    for (let step = 0; step < 3000; step++) {
+      const taken = plain.splice(0, 1 + below(Math.min(size, 50)))
+      for (const position of taken) expect(remove(list, position)).toBe(true)
+      // Some were given back, the others come again later.
+      const back = taken.splice(below(taken.length + 1))
+      for (const position of back.toReversed()) add(list, position)
+      plain.unshift(...back)
+      for (const [, id] of taken) {
+        add(list, [size + step, id])
+        plain.push([size + step, id])
+      }
+      plain.sort(compare)
+      expect([list.size, first(list)]).toEqual([plain.length, plain[0]])
+      if (step % 100 === 0) {
+        expect([...ascending(list)]).toEqual(plain)
+        expect([...descending(list)]).toEqual(plain.toReversed())
+        expect(entriesOf(list)).toEqual(plain.map(([, id]) => id))
+      }
+    }
+  }
+})
+
+test('what was removed is not kept', () => {
+  const list = sorted<{ id: string }>()
+  const things = Array.from({ length: 40 }, (_, i) => ({ id: `id${i + 10}` }))
+  for (const [at, thing] of things.entries()) add(list, [at, thing])
+  for (const [at, thing] of things.entries()) {
+    remove(list, [at, thing])
+    expect(JSON.stringify(list)).not.toContain(thing.id)
+  }
 })
