@@ -133,12 +133,14 @@ async function compareLatencies(rig: Rig, kindsChosen: readonly Kind[]): Promise
   for (const engine of chosen(engines)) {
     for (const beside of cases.filter(({ kind, endpoints }) => kindsChosen.includes(kind) && isChosenSize(endpoints))) {
       const runs: Run[] = []
+      let { rounds } = beside
       let judged: Judged
       do {
         const run = await rig.runOnce(engine, beside)
         runs.push({ alone: figuresOf(rig.took(run, 'alone')), beside: figuresOf(rig.took(run, 'beside')) })
         judged = judge(engine, beside, runs)
-      } while (runs.length < (judged.missed.length === 0 ? beside.rounds : headline.rounds))
+        if (judged.missed.length > 0) rounds = headline.rounds
+      } while (runs.length < rounds)
       row(judged.cells)
       missed.push(...judged.missed)
     }
