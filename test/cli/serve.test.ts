@@ -59,7 +59,7 @@ describe('settings', () => {
     expect([code, err]).toEqual([
       2,
       strips
-        ? 'posthorn: POSTHORN_ROLE must be one of all, api, worker\n'
+        ? 'posthorn: role must be one of all, api, worker\n'
         : 'posthorn: posthorn.config.ts: this Node reads no TypeScript; use Node 22.18 or later, or a .js file\n',
     ])
   })
