@@ -2,6 +2,7 @@ import { PosthornError } from '../../src/errors.ts'
 import { raw, sql } from '../sql/sql.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
+import { isCollision } from './errors.ts'
 import { type Fill, type Index, indexText, type Migration } from './migrations/migration.ts'
 
 const pauseMs = 1_000
@@ -9,6 +10,9 @@ const pauseMs = 1_000
 const patienceWithOneMs = 10_000
 /** An index of a large table takes as long as it takes. */
 const workMs = 24 * 3_600_000
+
+/** So often PostgreSQL may refuse to change an index because others change it at the same moment. */
+const maxCollisions = 10
 
 /** Rows that are filled at once. */
 const maxFilled = 1_000
@@ -43,18 +47,31 @@ async function fillSome(db: Database, { table, key, where, set }: Fill, after: s
  */
 export async function buildIndexes(db: Database, { indexes = [] }: Migration): Promise<void> {
   for (const index of indexes) {
+    let collisions = 0
     for (let state = await stateOf(db, index); state !== 'built'; state = await stateOf(db, index)) {
-      if (state === 'under way') await new Promise((resolve) => setTimeout(resolve, pauseMs))
-      else await build(db, index, state)
+      try {
+        if (state === 'broken') await drop(db, index)
+        if (state === 'missing') await build(db, index)
+        if (state === 'under way') await pause()
+      } catch (error) {
+        // The next look shows what became of the index.
+        if (!isCollision(error) || ++collisions === maxCollisions) throw error
+        await pause()
+      }
     }
   }
 }
 
-async function build(db: Database, index: Index, state: 'missing' | 'broken'): Promise<void> {
+function pause(): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, pauseMs))
+}
+
+async function drop(db: Database, { name }: Index): Promise<void> {
+  await db.ask(raw(`drop index concurrently if exists "${db.schema}".${name}`), { timeoutMs: workMs })
+}
+
+async function build(db: Database, index: Index): Promise<void> {
   const schema = `"${db.schema}"`
-  if (state === 'broken') {
-    await db.ask(raw(`drop index concurrently if exists ${schema}.${index.name}`), { timeoutMs: workMs })
-  }
   const building = db.ask(raw(indexText(index, schema, true)), { timeoutMs: workMs }).then(
     () => ({ cause: null }),
     (cause: unknown) => ({ cause }),
@@ -85,7 +102,7 @@ async function inTheWayOf(
   let isOver = false
   const ended = building.then(() => (isOver = true))
   for (;;) {
-    await Promise.race([ended, new Promise((resolve) => setTimeout(resolve, pauseMs))])
+    await Promise.race([ended, pause()])
     if (isOver) return null
     const [row] = await ask(sql`
       select p.pid, p.current_locker_pid as holder

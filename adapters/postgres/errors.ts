@@ -82,6 +82,11 @@ export function lateError(): PosthornError {
   )
 }
 
+/** Others change the same index at once: a deadlock, or a row of the catalog that another statement changed (XX000). */
+export function isCollision(error: unknown): boolean {
+  return /^(40P01|XX000)$/.test(codeOf(causeOf(error)))
+}
+
 /** A unique or foreign key was violated, which only a writer at the same moment can cause: all is looked at before. */
 export function isRace(error: unknown): boolean {
   return /^2350[35]$/.test(codeOf(causeOf(error)))

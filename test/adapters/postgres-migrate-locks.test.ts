@@ -2,9 +2,11 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { createPosthorn } from '../../adapters/node/index.ts'
+import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { migrationText } from '../../adapters/postgres/migration-text.ts'
 import { migrations } from '../../adapters/postgres/migrations.ts'
+import type { Row } from '../../adapters/sql/values.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -97,6 +99,27 @@ describe.skipIf(url === null)('a migration beside others', () => {
     )
     expect(rows.map(({ name }) => name)).toEqual(['attempts_astray', 'attempts_first', 'events_type'])
     expect(rows[2].text).toContain('(workspace, event_type, created_at)')
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('looks again at an index that PostgreSQL refuses to drop because others change it at the same moment', async () => {
+    const schema = await old()
+    await pool.query(`create index events_type on ${schema}.events ((1))`)
+    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    let drops = 0
+    const refusing: PostgresClient = {
+      async query(text, values) {
+        if (!text.startsWith('drop index concurrently') || drops++ > 0) return await pool.query<Row>(text, values)
+        throw Object.assign(new Error('tuple concurrently updated'), { code: 'XX000' })
+      },
+    }
+    await migrate(refusing, { schema })
+    expect(drops).toBe(2)
+    const { rows } = await pool.query(
+      `select indisvalid as valid, pg_get_indexdef(indexrelid) as text from pg_index where indexrelid = $1::regclass`,
+      [`${schema}.events_type`],
+    )
+    expect(rows).toEqual([{ valid: true, text: expect.stringContaining('(workspace, event_type, created_at)') }])
     await pool.query(`drop schema ${schema} cascade`)
   })
 
