@@ -10,6 +10,8 @@ import { schemasOf } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
 const enqueue = { enqueue: true }
+/** Longer than a look that was slowed down. */
+const patience = { timeout: 10_000 }
 const old = { eventsBefore: start, attemptsBefore: null, limit: 1000 }
 
 describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, () => {
@@ -135,7 +137,7 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
     }
     const storage = postgres(slow, { schema: opened.schema })
     while (left.length > 0) await storage.purge(old)
-    await expect.poll(() => purged(storage)).toEqual(kept)
+    await expect.poll(() => purged(storage), patience).toEqual(kept)
   })
 
   test('an event to which an attempt is added between the look of a purge and its lock is kept', async () => {
@@ -156,7 +158,7 @@ describe.skipIf(url === null)('retention on PostgreSQL', { timeout: 30_000 }, ()
       },
     }
     const storage = postgres(slow, { schema: opened.schema })
-    await expect.poll(() => purged(storage)).toEqual(['again'])
+    await expect.poll(() => purged(storage), patience).toEqual(['again'])
     expect(looks).toBeGreaterThan(1)
     expect((await subject.attempts.get('w', 'retry'))?.status).toBe('OPEN')
     expect(await count('revisited')).toBe(1)
