@@ -2,8 +2,8 @@ import { PosthornError } from '../../src/errors.ts'
 import { raw, sql } from '../sql/sql.ts'
 import { number } from '../sql/values.ts'
 import type { Database } from './database.ts'
-import { isCollision } from './errors.ts'
-import { type Fill, type Index, indexText, type Migration } from './migrations/migration.ts'
+import { isCollision, isLockTimeout } from './errors.ts'
+import { type Fill, type Index, indexText, type Migration, tableOf } from './migrations/migration.ts'
 
 const pauseMs = 1_000
 /** A transaction that is in the way for so long is not waited for any longer: it is a dump, or was left open. */
@@ -43,14 +43,15 @@ async function fillSome(db: Database, { table, key, where, set }: Fill, after: s
 
 /**
  * Builds the indexes of a step while others read and write. Processes that migrate at once build an index once: the others
- * wait for it. What a process left behind that died meanwhile is dropped, and built anew.
+ * wait for it. What a process left behind that died meanwhile is set aside, dropped, and built anew.
  */
 export async function buildIndexes(db: Database, { indexes = [] }: Migration): Promise<void> {
   for (const index of indexes) {
     let collisions = 0
     for (let state = await stateOf(db, index); state !== 'built'; state = await stateOf(db, index)) {
       try {
-        if (state === 'broken') await drop(db, index)
+        if (state === 'broken') await setAside(db, index)
+        if (state === 'set aside') await dropAside(db, index)
         if (state === 'missing') await build(db, index)
         if (state === 'under way') await pause()
       } catch (error) {
@@ -66,13 +67,44 @@ function pause(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, pauseMs))
 }
 
-async function drop(db: Database, { name }: Index): Promise<void> {
-  await db.ask(raw(`drop index concurrently if exists "${db.schema}".${name}`), { timeoutMs: workMs })
+/** The name of what is left of a broken index. Nobody builds one of this name. */
+function asideOf({ name }: Index): string {
+  return `${name}_broken`
+}
+
+/**
+ * Gives a broken index another name. It is looked at anew under the lock that a build holds until its end, so that an index
+ * which another process has built meanwhile stays as it is: no drop could be sure of that, for it cannot be part of a
+ * transaction, and has no condition.
+ */
+async function setAside(db: Database, index: Index): Promise<void> {
+  const schema = `"${db.schema}"`
+  const text = `do $posthorn$
+begin
+lock table ${schema}.${tableOf(index)} in share update exclusive mode nowait;
+if to_regclass('${schema}.${asideOf(index)}') is null and exists (
+select from pg_index where indexrelid = to_regclass('${schema}.${index.name}') and not indisvalid
+) then
+alter index ${schema}.${index.name} rename to ${asideOf(index)};
+end if;
+end
+$posthorn$`
+  try {
+    await db.ask(raw(text), { readCommitted: true })
+  } catch (error) {
+    if (!isLockTimeout(error)) throw error
+    await pause() // somebody builds, or changes the table
+  }
+}
+
+async function dropAside(db: Database, index: Index): Promise<void> {
+  const text = `drop index concurrently if exists "${db.schema}".${asideOf(index)}`
+  await db.ask(raw(text), { timeoutMs: workMs, outside: true })
 }
 
 async function build(db: Database, index: Index): Promise<void> {
   const schema = `"${db.schema}"`
-  const building = db.ask(raw(indexText(index, schema, true)), { timeoutMs: workMs }).then(
+  const building = db.ask(raw(indexText(index, schema, true)), { timeoutMs: workMs, outside: true }).then(
     () => ({ cause: null }),
     (cause: unknown) => ({ cause }),
   )
@@ -117,20 +149,24 @@ async function inTheWayOf(
   }
 }
 
-type State = 'missing' | 'under way' | 'broken' | 'built'
+/** `set aside`: what is left of a broken index stands under another name. */
+type State = 'missing' | 'under way' | 'broken' | 'set aside' | 'built'
 
-async function stateOf({ ask, schema }: Database, { name }: Index): Promise<State> {
-  const [row] = await ask(sql`
-    select i.indisvalid as valid, exists (
+async function stateOf({ ask, schema }: Database, index: Index): Promise<State> {
+  const rows = await ask(sql`
+    select c.relname as name, i.indisvalid as valid, exists (
       select from pg_locks l
       where l.relation = i.indrelid and l.mode = 'ShareUpdateExclusiveLock' and l.pid <> pg_backend_pid()
         and l.database = (select oid from pg_database where datname = current_database())
     ) as locked
     from pg_index i join pg_class c on c.oid = i.indexrelid join pg_namespace n on n.oid = c.relnamespace
-    where n.nspname = ${schema}::text and c.relname = ${name}::text`)
-  if (row === undefined) return 'missing'
-  if (row['valid'] === true) return 'built'
-  // Who builds an index holds this lock on the index's table until the end. A vacuum holds the lock too, and we wait
-  // for it as well.
-  return row['locked'] === true ? 'under way' : 'broken'
+    where n.nspname = ${schema}::text and c.relname = any(${[index.name, asideOf(index)]}::text[])`)
+  const own = rows.find(({ name }) => name === index.name)
+  const aside = rows.find(({ name }) => name === asideOf(index))
+  if (own?.['valid'] === true && aside === undefined) return 'built'
+  // Who builds or drops an index holds this lock on the index's table until the end. A vacuum holds the lock too, and we
+  // wait for it as well.
+  if (rows.some(({ locked }) => locked === true)) return 'under way'
+  if (aside !== undefined) return 'set aside'
+  return own === undefined ? 'missing' : 'broken'
 }

@@ -41,6 +41,8 @@ export interface Patience {
   readonly answerMs?: number
   /** It cannot run inside a transaction. */
   readonly outside?: boolean
+  /** It needs READ COMMITTED from the first time on: under another isolation it would not fail, but see what is past. */
+  readonly readCommitted?: boolean
 }
 
 /** A worker is to notice soon that nobody answers any more on a connection. */
@@ -57,18 +59,18 @@ export function database(
 ): Database {
   // Statements are written for READ COMMITTED. When a statement fails because another isolation is the default, each
   // later statement states the isolation, which costs two round trips more.
-  let isolation: 'read committed' | null = null
+  let statesIsolation = false
   const send = async (
     statement: Sql,
     prepared: boolean,
-    { outside = false, ...patience }: Patience,
+    { outside = false, readCommitted = false, ...patience }: Patience,
   ): Promise<readonly Row[]> => {
     const text = textOf(statement)
     const options = {
       timeoutMs: defaultTimeoutMs,
       ...patience,
       ...(prepared && { name: nameOf(text) }),
-      ...(isolation !== null && !outside && { isolation }),
+      ...((readCommitted || statesIsolation) && !outside && { isolation: 'read committed' as const }),
     }
     try {
       const answer = client.query(text, statement.values as Value[], options).then(({ rows }) => rows)
@@ -83,7 +85,7 @@ export function database(
         return await send(statement, prepared, patience)
       } catch (error) {
         if (!mayBeSentAgain(error)) throw error
-        if (isSerialization(error)) isolation = 'read committed'
+        if (isSerialization(error)) statesIsolation = true
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
       }
     }

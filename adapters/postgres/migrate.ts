@@ -69,7 +69,7 @@ export async function migrate(
         await fillRows(db, steps[0]!) // the step that is due
         await buildIndexes(db, steps[0]!)
       }
-      await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs })
+      await db.ask(raw(migrationText({ schema, lockTimeoutMs, steps })), { timeoutMs: workMs, readCommitted: true })
       if (steps.some(({ waitsUntil }) => waitsUntil !== undefined)) return // done, or left for a later call
     } catch (error) {
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''

@@ -2,6 +2,7 @@ import { Pool } from 'pg'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
 import { createPosthorn } from '../../adapters/node/index.ts'
+import { clientOf } from '../../adapters/postgres/client-of.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
 import { migrationText } from '../../adapters/postgres/migration-text.ts'
@@ -123,6 +124,60 @@ describe.skipIf(url === null)('a migration beside others', () => {
     await pool.query(`drop schema ${schema} cascade`)
   })
 
+  test('leaves an index that another process has built since it was seen broken, and dies without harm', async () => {
+    const schema = await old()
+    await pool.query(`create index events_type on ${schema}.events ((1))`)
+    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    let isDead = false
+    /** Asleep from its first statement that is to change the index until another has migrated; it dies by the next. */
+    const sleeper: PostgresClient = {
+      async query(text, values, options) {
+        if (isDead) throw new Error('this process is dead')
+        if (text.startsWith('select') || !text.includes('events_type')) {
+          return await pool.query<Row>(text, values)
+        }
+        await migrate(pool, { schema })
+        isDead = true
+        return await clientOf(pool).query(text, values, options)
+      },
+    }
+    await expect(migrate(sleeper, { schema })).rejects.toThrow('PostgreSQL refused a statement')
+    expect(isDead).toBe(true)
+    await postgres(pool, { schema }).verify()
+    const { rows } = await pool.query(
+      `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+       where c.relnamespace = $1::regnamespace and c.relname like 'events_type%'`,
+      [schema],
+    )
+    expect(rows).toEqual([{ name: 'events_type', valid: true }])
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
+  test('drops what another process set aside before it died, and waits for whoever builds', async () => {
+    const schema = await old()
+    await pool.query(`create index events_type_broken on ${schema}.events ((1))`)
+    await pool.query(
+      `update pg_index set indisvalid = false where indexrelid = '${schema}.events_type_broken'::regclass`,
+    )
+    const builder = await pool.connect()
+    await builder.query('begin')
+    await builder.query(`lock table ${schema}.events in share update exclusive mode`)
+    let isOver = false
+    const migrating = migrate(pool, { schema }).then(() => (isOver = true))
+    await new Promise((resolve) => setTimeout(resolve, 1_200))
+    expect(isOver).toBe(false)
+    await builder.query('commit')
+    builder.release()
+    await migrating
+    const { rows } = await pool.query(
+      `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
+       where c.relnamespace = $1::regnamespace and c.relname like 'events_type%'`,
+      [schema],
+    )
+    expect(rows).toEqual([{ name: 'events_type', valid: true }])
+    await pool.query(`drop schema ${schema} cascade`)
+  })
+
   test('makes the default workspace, and no read makes it', async () => {
     const schema = freshSchema()
     await migrate(pool, { schema })
@@ -156,6 +211,7 @@ describe.skipIf(url === null)('a migration beside others', () => {
     const address = new URL(url!)
     address.pathname = name
     const latin = new Pool({ connectionString: address.href, max: 2 })
+    latin.on('error', () => {}) // the database goes before the pool has said goodbye
     const refusal = { code: 'unavailable', message: expect.stringContaining('encoding LATIN1') }
     await expect(migrate(latin)).rejects.toMatchObject(refusal)
     await expect(createPosthorn({ storage: postgres(latin), logger: quiet }).start()).rejects.toMatchObject(refusal)

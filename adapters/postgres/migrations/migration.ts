@@ -32,6 +32,10 @@ export interface Index {
   readonly on: string
 }
 
+export function tableOf({ on }: Index): string {
+  return /^\w+/.exec(on)![0]
+}
+
 /** The statement that fills all rows at once. */
 export function fillText({ table, where, set }: Fill, schema: string): string {
   return `update ${schema}.${table} r set ${set.replaceAll('$schema', schema)} and ${where};`
