@@ -5,8 +5,7 @@ import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import type { PostgresHandle } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
-import { migrationText } from '../../adapters/postgres/migration-text.ts'
-import { migrations } from '../../adapters/postgres/migrations.ts'
+import { eventsTypeIndexes, leaveBroken, oldSchema } from '../support/broken-index.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -87,27 +86,18 @@ describe.skipIf(url === null)('a database whose default isolation is serializabl
     'through $name processes migrate at once, from nothing and beside an index that was left broken',
     { timeout: 60_000 },
     async ({ open }) => {
-      const schema = freshSchema()
       const opened = Array.from({ length: 3 }, open)
-      const migrateAtOnce = () =>
-        Promise.all([...opened, ...opened, ...opened].map(({ handle }) => migrate(handle, { schema })))
-      await migrateAtOnce()
-      await postgres(opened[0]!.handle, { schema }).verify()
-
       const own = new Pool({ connectionString: address.href, max: 1 })
-      await own.query(`drop schema ${schema} cascade`)
-      await own.query(
-        migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations.filter(({ version }) => version < 6) }),
-      )
-      await own.query(`create index events_type on ${schema}.events ((1))`)
-      await own.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
-      await migrateAtOnce()
-      const { rows } = await own.query(
-        `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
-         where c.relnamespace = $1::regnamespace and c.relname like 'events_type%'`,
-        [schema],
-      )
-      expect(rows).toEqual([{ name: 'events_type', valid: true }])
+      const migrateAtOnce = (schema: string) =>
+        Promise.all([...opened, ...opened, ...opened].map(({ handle }) => migrate(handle, { schema })))
+      const fresh = freshSchema()
+      await migrateAtOnce(fresh)
+      await postgres(opened[0]!.handle, { schema: fresh }).verify()
+
+      const old = await oldSchema(own)
+      await leaveBroken(own, old)
+      await migrateAtOnce(old)
+      expect(await eventsTypeIndexes(own, old)).toEqual([{ name: 'events_type', valid: true }])
       await own.end()
       await Promise.all(opened.map(({ close }) => close()))
     },

@@ -5,9 +5,8 @@ import { createPosthorn } from '../../adapters/node/index.ts'
 import { clientOf } from '../../adapters/postgres/client-of.ts'
 import type { PostgresClient } from '../../adapters/postgres/clients.ts'
 import { migrate, postgres } from '../../adapters/postgres/index.ts'
-import { migrationText } from '../../adapters/postgres/migration-text.ts'
-import { migrations } from '../../adapters/postgres/migrations.ts'
 import type { Row } from '../../adapters/sql/values.ts'
+import { eventsTypeIndexes, leaveBroken, oldSchema } from '../support/broken-index.ts'
 import { freshSchema } from '../support/postgres.ts'
 
 const url = inject('postgresUrl')
@@ -20,14 +19,6 @@ describe.skipIf(url === null)('a migration beside others', () => {
   })
   afterAll(() => pool.end())
 
-  /** A schema that lacks the step that changes `events`, and those after it. */
-  async function old(): Promise<string> {
-    const schema = freshSchema()
-    await pool.query(
-      migrationText({ schema, lockTimeoutMs: 5_000, steps: migrations.filter(({ version }) => version < 6) }),
-    )
-    return schema
-  }
   async function reader(schema: string) {
     const client = await pool.connect()
     await client.query('begin')
@@ -42,7 +33,7 @@ describe.skipIf(url === null)('a migration beside others', () => {
       .rowCount
 
   test('waits for a transaction that uses a table, and lets all others go on meanwhile', async () => {
-    const schema = await old()
+    const schema = await oldSchema(pool)
     const end = await reader(schema)
     const migrating = migrate(pool, { schema })
     let worst = 0
@@ -59,7 +50,7 @@ describe.skipIf(url === null)('a migration beside others', () => {
   })
 
   test('gives up in its time, says whose lock is in the way, and leaves nothing that waits', async () => {
-    const schema = await old()
+    const schema = await oldSchema(pool)
     const end = await reader(schema)
     const began = Date.now()
     await expect(migrate(pool, { schema, lockTimeoutMs: 200, timeoutMs: 2_000 })).rejects.toMatchObject({
@@ -76,10 +67,8 @@ describe.skipIf(url === null)('a migration beside others', () => {
   })
 
   test('builds indexes while others write, once for all that migrate, and anew what a dead process left', async () => {
-    const schema = await old()
-    await pool.query(`create unique index concurrently events_type on ${schema}.events ((1))`).catch(() => {})
-    // What a build leaves that was broken off: an index that is not valid.
-    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    const schema = await oldSchema(pool)
+    await leaveBroken(pool, schema)
     let isOver = false
     let worst = 0
     const writing = (async () => {
@@ -104,9 +93,8 @@ describe.skipIf(url === null)('a migration beside others', () => {
   })
 
   test('looks again at an index that PostgreSQL refuses to drop because others change it at the same moment', async () => {
-    const schema = await old()
-    await pool.query(`create index events_type on ${schema}.events ((1))`)
-    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    const schema = await oldSchema(pool)
+    await leaveBroken(pool, schema)
     let drops = 0
     const refusing: PostgresClient = {
       async query(text, values) {
@@ -125,9 +113,8 @@ describe.skipIf(url === null)('a migration beside others', () => {
   })
 
   test('leaves an index that another process has built since it was seen broken, and dies without harm', async () => {
-    const schema = await old()
-    await pool.query(`create index events_type on ${schema}.events ((1))`)
-    await pool.query(`update pg_index set indisvalid = false where indexrelid = '${schema}.events_type'::regclass`)
+    const schema = await oldSchema(pool)
+    await leaveBroken(pool, schema)
     let isDead = false
     /** Asleep from its first statement that is to change the index until another has migrated; it dies by the next. */
     const sleeper: PostgresClient = {
@@ -144,21 +131,13 @@ describe.skipIf(url === null)('a migration beside others', () => {
     await expect(migrate(sleeper, { schema })).rejects.toThrow('PostgreSQL refused a statement')
     expect(isDead).toBe(true)
     await postgres(pool, { schema }).verify()
-    const { rows } = await pool.query(
-      `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
-       where c.relnamespace = $1::regnamespace and c.relname like 'events_type%'`,
-      [schema],
-    )
-    expect(rows).toEqual([{ name: 'events_type', valid: true }])
+    expect(await eventsTypeIndexes(pool, schema)).toEqual([{ name: 'events_type', valid: true }])
     await pool.query(`drop schema ${schema} cascade`)
   })
 
   test('drops what another process set aside before it died, and waits for whoever builds', async () => {
-    const schema = await old()
-    await pool.query(`create index events_type_broken on ${schema}.events ((1))`)
-    await pool.query(
-      `update pg_index set indisvalid = false where indexrelid = '${schema}.events_type_broken'::regclass`,
-    )
+    const schema = await oldSchema(pool)
+    await leaveBroken(pool, schema, 'events_type_broken')
     const builder = await pool.connect()
     await builder.query('begin')
     await builder.query(`lock table ${schema}.events in share update exclusive mode`)
@@ -169,12 +148,7 @@ describe.skipIf(url === null)('a migration beside others', () => {
     await builder.query('commit')
     builder.release()
     await migrating
-    const { rows } = await pool.query(
-      `select c.relname as name, i.indisvalid as valid from pg_index i join pg_class c on c.oid = i.indexrelid
-       where c.relnamespace = $1::regnamespace and c.relname like 'events_type%'`,
-      [schema],
-    )
-    expect(rows).toEqual([{ name: 'events_type', valid: true }])
+    expect(await eventsTypeIndexes(pool, schema)).toEqual([{ name: 'events_type', valid: true }])
     await pool.query(`drop schema ${schema} cascade`)
   })
 
