@@ -75,7 +75,10 @@ export async function migrate(
       const cause = error instanceof PosthornError ? codeOf(error.cause) : ''
       if (cause === wrongEncoding) throw new PosthornError('unavailable', await encodingText(db), { cause: error })
       if (cause === newer) continue // the next round says so
-      if (cause !== inUse) throw error
+      if (cause !== inUse) {
+        if (await isPast(db, latest)) continue // another process was quicker, and took what this one was about to make
+        throw error
+      }
       const holders = await inTheWay(db, steps[0]!)
       const longest = longestOf(holders, seen)
       if (longest !== null || performance.now() + pauseMs >= giveUpAt) {
@@ -84,6 +87,14 @@ export async function migrate(
       await new Promise((resolve) => setTimeout(resolve, pauseMs))
     }
   }
+}
+
+/** Whether the schema is of a later version by now. In a transaction of the host nothing can be asked after a refusal. */
+function isPast(db: Database, version: number): Promise<boolean> {
+  return versionsOf(db).then(
+    ({ latest }) => latest > version,
+    () => false,
+  )
 }
 
 /** A holder that was in the way at each try for longer than it is waited for. */

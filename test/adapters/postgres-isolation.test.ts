@@ -1,4 +1,4 @@
-import { Pool } from 'pg'
+import { Client, Pool } from 'pg'
 import postgresJs from 'postgres'
 import { afterAll, beforeAll, describe, expect, inject, test } from 'vitest'
 
@@ -26,10 +26,14 @@ describe.skipIf(url === null)('a database whose default isolation is serializabl
     await admin.end()
   })
 
-  const drivers: readonly { name: string; open(): { handle: PostgresHandle; close(): Promise<void> } }[] = [
+  interface Opened {
+    readonly handle: PostgresHandle
+    close(): Promise<void>
+  }
+  const drivers: readonly { name: string; open(): Promise<Opened> }[] = [
     {
       name: 'pg',
-      open() {
+      async open() {
         const pool = new Pool({ connectionString: address.href, max: 5 })
         pool.on('error', () => {})
         return { handle: pool, close: () => pool.end() }
@@ -37,7 +41,7 @@ describe.skipIf(url === null)('a database whose default isolation is serializabl
     },
     {
       name: 'postgres.js',
-      open() {
+      async open() {
         const sql = postgresJs(address.href, { max: 5, onnotice: () => {} })
         return { handle: sql, close: () => sql.end({ timeout: 1 }) }
       },
@@ -49,7 +53,7 @@ describe.skipIf(url === null)('a database whose default isolation is serializabl
     { timeout: 60_000 },
     async ({ open }) => {
       const schema = freshSchema()
-      const opened = Array.from({ length: 3 }, open)
+      const opened = await Promise.all(Array.from({ length: 3 }, open))
       await migrate(opened[0]!.handle, { schema })
       const sent: string[] = []
       const http = {
@@ -82,17 +86,27 @@ describe.skipIf(url === null)('a database whose default isolation is serializabl
     },
   )
 
-  test.each(drivers)(
+  // It may be in a transaction of its host, so no isolation is stated through it.
+  const client = {
+    name: 'a client of pg that is in no pool',
+    async open() {
+      const handle = new Client({ connectionString: address.href })
+      await handle.connect()
+      return { handle, close: () => handle.end() }
+    },
+  }
+
+  test.each([...drivers, client])(
     'through $name processes migrate at once, from nothing and beside an index that was left broken',
     { timeout: 60_000 },
     async ({ open }) => {
-      const opened = Array.from({ length: 3 }, open)
+      const opened = await Promise.all(Array.from({ length: 3 }, open))
       const own = new Pool({ connectionString: address.href, max: 1 })
       const migrateAtOnce = (schema: string) =>
         Promise.all([...opened, ...opened, ...opened].map(({ handle }) => migrate(handle, { schema })))
       const fresh = freshSchema()
       await migrateAtOnce(fresh)
-      await postgres(opened[0]!.handle, { schema: fresh }).verify()
+      await postgres(own, { schema: fresh }).verify()
 
       const old = await oldSchema(own)
       await leaveBroken(own, old)
