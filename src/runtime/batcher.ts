@@ -61,6 +61,8 @@ export interface BatcherOptions<Entry, Answer> {
   workspaceOf(entry: Entry): string
   readonly clock: Clock
   readonly batches: boolean
+  /** How many flushes of a turn of the event loop wait for nothing but calls made side by side. Others wait for the turn's end. Default: 0. */
+  readonly quickFlushes?: number
   readonly resends?: boolean
   /** Default: 2. */
   readonly maxInFlight?: number
@@ -101,6 +103,8 @@ class Batches<Entry, Answer> {
   /** Canceled for all that is in flight when it is given up. */
   #until = new Cancellation()
   #isScheduled = false
+  /** How many flushes of this turn were quick. */
+  #quick = 0
   #idlers: (() => void)[] = []
 
   constructor(options: BatcherOptions<Entry, Answer>) {
@@ -149,13 +153,17 @@ class Batches<Entry, Answer> {
     lost.cancel()
   }
 
-  /** The pump runs a turn later, so that calls made side by side go together. */
+  /** The pump runs a turn later, so that calls of the same turn go together; or once the calls made side by side are there. */
   #schedulePump(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    const { clock } = this.#options
+    const { clock, quickFlushes = 0 } = this.#options
     if (clock.afterTurn === undefined) queueMicrotask(this.#pump)
-    else clock.afterTurn(this.#pump)
+    else if (this.#quick === quickFlushes) clock.afterTurn(this.#pump)
+    else {
+      queueMicrotask(this.#pump)
+      if (this.#quick++ === 0) clock.afterTurn(() => (this.#quick = 0))
+    }
   }
 
   readonly #pump = (): void => {
