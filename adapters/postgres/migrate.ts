@@ -76,7 +76,7 @@ export async function migrate(
       if (cause === wrongEncoding) throw new PosthornError('unavailable', await encodingText(db), { cause: error })
       if (cause === newer) continue // the next round says so
       if (cause !== inUse) {
-        if (await isPast(db, latest)) continue // another process was quicker, and took what this one was about to make
+        if (await isPast(db, latest)) continue // another process has made the same meanwhile
         throw error
       }
       const holders = await inTheWay(db, steps[0]!)

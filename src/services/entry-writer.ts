@@ -11,7 +11,7 @@ const firstPauseMs = 10
 const maxPauseMs = 250
 /** An event with more attempts is wide: it takes an engine far longer than others. So is one with large data. */
 const maxNarrow = 32
-/** While a turn of the event loop lasts, a storage in this process is given so many events as they come. A burst is gathered. */
+/** In a turn of the event loop a storage in this process is given the first batches as they come; what follows is gathered. */
 const quickFlushes = 16
 /** What a planned attempt takes of the memory of this process, about. */
 const attemptBytes = 256
