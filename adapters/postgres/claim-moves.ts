@@ -3,8 +3,12 @@ import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 import { nextWaiting } from './waiting.ts'
 
-/** The most hints that a claim works in; the next claim goes on. */
-const maxHints = raw('10000')
+/**
+ * The most hints that a statement of a claim works in. Each may name another workspace, and where PostgreSQL takes groups and
+ * lines to be empty, it reads for each hint all that the statement has written of them.
+ */
+export const maxHints = 1000
+const limit = raw(String(maxHints)) // the planner sees that these are few
 
 /**
  * Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). Arrays, since the
@@ -14,10 +18,10 @@ export function hintsRead({ t }: Database): Sql {
   return sql`
     hint as materialized (
       select array_agg(group_id) as groups, array_agg(workspace) as workspaces, array_agg(due_at) as times
-      from (select group_id, workspace, due_at from ${t.hints} limit ${maxHints}) h
+      from (select group_id, workspace, due_at from ${t.hints} limit ${limit}) h
     ),
     worked_in as (
-      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
+      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${limit} for update skip locked))
       returning group_id, workspace, due_at
     )`
 }

@@ -20,6 +20,8 @@ export interface Plan {
   readonly whole: readonly string[]
   /** The most rows that one step came upon, those that it passed over included. */
   readonly maxRows: number
+  /** The most pages that one step came upon, each as often as it did. */
+  readonly pages: number
   readonly ms: number
 }
 
@@ -71,7 +73,7 @@ export async function plansOf(
       if (/^\s*(with|select|insert|update|delete)/.test(text)) {
         const connection = await pool.connect()
         await connection.query('begin')
-        const { rows } = await connection.query<{ 'QUERY PLAN': string }>(`explain analyze ${text}`, values)
+        const { rows } = await connection.query<{ 'QUERY PLAN': string }>(`explain (analyze, buffers) ${text}`, values)
         await connection.query('rollback')
         connection.release()
         plans.push(planOf(rows.map((row) => row['QUERY PLAN']).join('\n')))
@@ -91,6 +93,7 @@ function planOf(text: string): Plan {
       0,
       ...[...text.matchAll(/actual .*rows=(\d+) loops=(\d+)|Removed by Filter: (\d+)/g)].map(rowsOf),
     ),
+    pages: Math.max(0, ...[...text.matchAll(/Buffers: shared hit=(\d+)/g)].map((found) => Number(found[1]))),
     ms: Number(/Execution Time: ([\d.]+)/.exec(text)?.[1] ?? 0),
   }
 }
