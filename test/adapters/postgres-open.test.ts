@@ -90,7 +90,13 @@ describe.skipIf(url === null)('a pool', () => {
     const bare = new Pool({ connectionString: url!, max: 3 })
     const good = new Pool({ connectionString: url!, max: 3, connectionTimeoutMillis: 5_000, keepAlive: true })
     const sql = postgresJs(url!, { max: 3, onnotice: () => {} })
-    const goodSql = postgresJs(url!, { max: 3, connect_timeout: 5, fetch_types: false, onnotice: () => {} })
+    const goodSql = postgresJs(url!, {
+      max: 3,
+      connect_timeout: 5,
+      backoff: () => 1,
+      fetch_types: false,
+      onnotice: () => {},
+    })
     const expected = new Map<unknown, string | null>([
       [bare, 'connectionTimeoutMillis: 5000 and keepAlive: true'],
       [good, null],
@@ -105,7 +111,9 @@ describe.skipIf(url === null)('a pool', () => {
       const words = expected.get(handle)!
       expect(lines).toEqual([
         ...(words === null ? [] : [expect.stringContaining(`set ${words}, or use openPostgres()`)]),
-        ...(handle === sql ? [expect.stringContaining('set fetch_types: false')] : []),
+        ...(handle === sql
+          ? [expect.stringContaining('set fetch_types: false'), expect.stringContaining('set backoff: () => 1')]
+          : []),
       ])
     }
     for (const pool of [bare, good]) await pool.end()

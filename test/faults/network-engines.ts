@@ -115,6 +115,7 @@ function postgresPool(url: string, schema: string): PostgresMake {
   const sql = postgresJs(url, {
     max: poolSize,
     connect_timeout: 5,
+    backoff: () => 1,
     fetch_types: false,
     onnotice: () => {},
     connection: { application_name: schema },
