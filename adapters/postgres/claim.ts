@@ -65,14 +65,8 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
       const rows = await db.run(statement(db, round, choice, loads), isSlow ? {} : { answerMs })
       const taken = rows.filter((row) => row['job'] !== null).map((row) => claimOf(row, round.token, loads))
       claims.push(...byLevel(taken, round.used))
-      const row = rows[0]! // at least one row
-      return {
-        taken,
-        planned: number(row['planned']),
-        met: number(row['met']),
-        until: numberOrNull(row['until']),
-        goesOn: claims.length === 0 && number(row['hints']) >= maxHints,
-      }
+      const { leftHints, ...summary } = summaryOf(rows[0]!) // at least one row
+      return { ...summary, taken, goesOn: leftHints && claims.length === 0 }
     }
 
     if (last !== null && same >= sameBefore) {
@@ -107,6 +101,16 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
       lost.add({ token, until: now + leaseMs })
       throw cause
     }
+  }
+}
+
+/** What a statement says beside the jobs that it took. */
+function summaryOf(row: Row) {
+  return {
+    planned: number(row['planned']),
+    met: number(row['met']),
+    until: numberOrNull(row['until']),
+    leftHints: number(row['hints']) >= maxHints,
   }
 }
 
