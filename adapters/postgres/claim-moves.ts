@@ -3,12 +3,8 @@ import type { Database } from './database.ts'
 import { raw, type Sql, sql } from '../sql/sql.ts'
 import { nextWaiting } from './waiting.ts'
 
-/**
- * The most hints that a statement of a claim works in. Each may name another workspace, and where PostgreSQL takes groups and
- * lines to be empty, it reads for each hint all that the statement has written of them.
- */
-export const maxHints = 1000
-const limit = raw(String(maxHints)) // the planner sees that these are few
+/** The most hints that a claim works in; the next claim goes on. */
+const maxHints = raw('10000')
 
 /**
  * Parts of a claim that read hints (`hint`) and take away those that nobody else takes (`worked_in`). Arrays, since the
@@ -18,10 +14,10 @@ export function hintsRead({ t }: Database): Sql {
   return sql`
     hint as materialized (
       select array_agg(group_id) as groups, array_agg(workspace) as workspaces, array_agg(due_at) as times
-      from (select group_id, workspace, due_at from ${t.hints} limit ${limit}) h
+      from (select group_id, workspace, due_at from ${t.hints} limit ${maxHints}) h
     ),
     worked_in as (
-      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${limit} for update skip locked))
+      delete from ${t.hints} where ctid = any(array(select ctid from ${t.hints} limit ${maxHints} for update skip locked))
       returning group_id, workspace, due_at
     )`
 }
@@ -60,18 +56,9 @@ export function moved(db: Database, round: Round): Sql {
         raw('select id from taken'),
       )}) oldest
     ),
-    moved as (
-      insert into ${t.groups} as g (id, workspace, next_at, version)
-      select id, workspace, next_at, coalesce(version, 0) + 1 from rest
-      where worked_in or before is distinct from next_at order by id
-      on conflict (id) do update set workspace = excluded.workspace, version = g.version + 1,
-        next_at = ${moving(raw('g'), raw('next_at'))}
-      returning 1
-    ),
-    advanced as (
-      insert into ${t.lines} as l (workspace, ready_at, served_at, version)
-      select d.workspace, least(d.ready_at, other.ready_at), case when d.served then ${now}::bigint end,
-        coalesce(seen.version, 0) + 1
+    advancing as materialized (
+      select d.workspace, least(d.ready_at, other.ready_at) as ready_at, case when d.served then ${now}::bigint end as served_at,
+        coalesce(seen.version, 0) + 1 as version
       from (
         select workspace, min(ready_at) as ready_at, bool_or(served) as served from rest group by workspace
       ) d
@@ -81,8 +68,23 @@ export function moved(db: Database, round: Round): Sql {
         where g.workspace = d.workspace and g.ready_at is not null and g.id not in (select id from rest)
         order by g.ready_at limit 1
       ) other on true
+    ),
+    moved as (
+      insert into ${t.groups} as g (id, workspace, next_at, version)
+      select id, workspace, next_at, coalesce(version, 0) + 1 from rest
+      where (worked_in or before is distinct from next_at)
+        -- All is looked up before anything is written: a table that PostgreSQL takes to be empty is read whole for each row.
+        and (select count(*) from advancing) >= 0
+      order by id
+      on conflict (id) do update set workspace = excluded.workspace, version = g.version + 1,
+        next_at = ${moving(raw('g'), raw('next_at'))}
+      returning 1
+    ),
+    advanced as (
+      insert into ${t.lines} as l (workspace, ready_at, served_at, version)
+      select workspace, ready_at, served_at, version from advancing
       where (select count(*) from moved) >= 0 -- groups first
-      order by d.workspace
+      order by workspace
       on conflict (workspace) do update set
         ready_at = ${moving(raw('l'), raw('ready_at'))},
         served_at = greatest(l.served_at, excluded.served_at), version = l.version + 1

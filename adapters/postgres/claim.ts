@@ -10,7 +10,7 @@ import { number, numberOrNull, type Row } from '../sql/values.ts'
 import { unseen } from './conditions.ts'
 import type { Database } from './database.ts'
 import { inTurns } from './claim-in-turns.ts'
-import { hintsRead, maxHints, moved } from './claim-moves.ts'
+import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
 import { deliveryOf, loading } from './loading.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
@@ -31,8 +31,6 @@ import { slotsInUse } from './waiting.ts'
 
 /** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
-/** It runs so many at most to find a job, where each statement left hints: these may be of due jobs. */
-const maxHintRounds = 10
 /**
  * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any
  * other statement, since the server may be slow rather than silent.
@@ -65,25 +63,22 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
       const rows = await db.run(statement(db, round, choice, loads), isSlow ? {} : { answerMs })
       const taken = rows.filter((row) => row['job'] !== null).map((row) => claimOf(row, round.token, loads))
       claims.push(...byLevel(taken, round.used))
-      const { leftHints, ...summary } = summaryOf(rows[0]!) // at least one row
-      return { ...summary, taken, goesOn: leftHints && claims.length === 0 }
+      const row = rows[0]! // at least one row
+      return { taken, planned: number(row['planned']), met: number(row['met']), until: numberOrNull(row['until']) }
     }
 
     if (last !== null && same >= sameBefore) {
       const round = asked(options, claims, { token, met: 1, isWide: true })
       const answer = await take(round, alone(db, round, last))
       if (answer.met > 1) same = 0
-      else if (answer.taken.length >= answer.planned && !answer.goesOn) return claims
+      else if (answer.taken.length >= answer.planned) return claims
     }
-    let rounds = 0
-    for (let i = 0; i < maxHintRounds && rounds < maxRounds && claims.length < options.limit; i++) {
-      const round = asked(options, claims, { token, met, isWide: rounds > 0 })
-      const { taken, planned, met: count, until, goesOn } = await take(round, inTurns(db, round))
+    for (let i = 0; i < maxRounds && claims.length < options.limit; i++) {
+      const round = asked(options, claims, { token, met, isWide: i > 0 })
+      const { taken, planned, met: count, until } = await take(round, inTurns(db, round))
       if (i === 0) note(count, taken)
-      if (goesOn) continue
       const isWhole = until === null || planned === round.limit || until >= maxFor(round.free - planned)
       if (isWhole && taken.length === planned) break
-      rounds++
     }
     return claims
   }
@@ -104,16 +99,6 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   }
 }
 
-/** What a statement says beside the jobs that it took. */
-function summaryOf(row: Row) {
-  return {
-    planned: number(row['planned']),
-    met: number(row['met']),
-    until: numberOrNull(row['until']),
-    leftHints: number(row['hints']) >= maxHints,
-  }
-}
-
 /** One statement: hints are read, jobs are chosen and taken, and what is known then is written. */
 function statement(db: Database, round: Round, { parts, taken, order, summary }: Choice, loads: boolean): Sql {
   const { now, leaseMs, token } = round
@@ -130,8 +115,7 @@ function statement(db: Database, round: Round, { parts, taken, order, summary }:
     -- Not a job that somebody else wrote since this statement began: that job has another place now, and waits.
     taken as materialized (select * from locked_jobs where (id in (select id from claimed)) is true),
     ${moved(db, round)}
-    select t.id as job, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until,
-      (select coalesce(cardinality(groups), 0) from hint) as hints${loads ? raw(', l.*') : nothing}
+    select t.id as job, t.group_id, t.workspace, t.due_at, s.planned, s.met, s.until${loads ? raw(', l.*') : nothing}
     from (${summary}) s left join taken t on true
     ${loads ? sql`left join lateral (${loading(db, raw('t.id'), maxBytes)}) l on true` : nothing}
     order by ${order}`

@@ -84,20 +84,6 @@ describe.skipIf(url === null)('claims of PostgreSQL', { timeout: 60_000 }, () =>
     await close()
   })
 
-  test('a due job is found behind 3,000 jobs of others that fall due later', async () => {
-    const { subject, close } = await schemas.open({ listen: false })
-    const later = Array.from({ length: 3000 }, (_, i) => ({
-      id: `l${i}`,
-      workspace: `w${i}`,
-      group: `g${i}`,
-      due_at: 5000,
-    }))
-    await subject.queue.add(later)
-    await subject.queue.add([{ id: 'due', workspace: 'w', group: 'g', due_at: 1 }])
-    expect(await subject.queue.claim(claimOptions({ now: 1000 }))).toMatchObject([{ id: 'due' }])
-    await close()
-  })
-
   test('slots in use are parsed once for a claim, however many jobs it looks at', async () => {
     const { schema, close } = await schemas.open({ listen: false })
     const texts: string[] = []
