@@ -6,9 +6,8 @@ import type { LetGo } from './let-go.ts'
 import type { LeaveLine, Lines } from './lines.ts'
 import type { Outcomes } from './outcomes.ts'
 import type { LimitedJobs, RateLimits } from './rate-limits.ts'
-import { inTwo, loadedApart, matchJobs, type ReadyJob } from './ready-job.ts'
+import { loadedApart, matchJobs, type ReadyJob } from './ready-job.ts'
 import type { Rests } from './resting-endpoints.ts'
-import { inSlices } from '../runtime/slices.ts'
 import type { Slots } from './slots.ts'
 import type { Wakeup } from './wakeup.ts'
 
@@ -28,45 +27,53 @@ interface Needs {
 }
 
 /**
- * The way of a delivery: claim, load, limit, send, settle, let go.
+ * The way of a delivery: claim, load, limit, send, settle, let go. A job is the queue's entry for an attempt that is to be made.
  *
- * A claimed job is held: nobody else may send it until its lease ends. It waits in the line of its endpoint (for the queue: its
- * group) for a slot of this process. The slot is free when the request has ended; the hold ends later, when the outcome is
- * stored. Of a job that is not sent, `letGo` frees the slot and ends the hold.
+ * The queue leases a claimed job to this process: nobody else may send it until the lease ends. A hold is what this process knows
+ * of such a job, and lengthens the lease. The job has a slot of this process, and enters the line of its endpoint (for the queue:
+ * its group), where it waits while as many requests to the endpoint are in flight as may be. The slot is free when the request has
+ * ended; the hold ends later, when the outcome is stored and the job is out of the queue with it. `letGo` has the queue take back or
+ * remove a job that is not sent, then ends slot and hold. Only `claim` may throw: what comes after logs, and goes on.
  */
 export class Deliveries {
   readonly #needs: Needs
   #isClaiming = false
+  /** Whether nothing may be claimed or sent. */
   isClosed = false
 
   constructor(needs: Needs) {
     this.#needs = needs
-    needs.lines.open({
+    needs.lines.attach({
       send: (job, paced, leaveLine) => void this.#sendAndSettle(job, paced, leaveLine),
       giveBack: (jobs) => void needs.letGo.giveBack(jobs.map(({ hold }) => hold)),
     })
   }
 
-  /** How many jobs a claim may take now: 0 while another claim is under way. */
+  /** How many jobs a claim may take now: 0 while another claim is under way, and after `close`. */
   mayClaim(): number {
     return this.isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
   }
 
-  /** Claims due jobs, starts to deliver them, answers how many. `paced`: for the loop, which lets slow endpoints wait; else for a tick. */
+  /**
+   * Claims due jobs, starts to deliver them, answers how many. `paced`: for the loop that runs between `start` and `stop`;
+   * jobs of slow endpoints may be left to a later claim. Else for a `tick` of the host, which delivers what is due, and ends.
+   */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
     const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
     this.#isClaiming = true
     try {
-      await ctx.clock.ready()
+      await ctx.clock.ready() // it tells the engine's time, which leases are counted in
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
-      const maxInLine = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
-      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead: maxInLine })
-      const loads = ctx.ownQueue // the storage's own queue answers the attempts with their jobs
+      // How many jobs of an endpoint may be claimed to wait in its line: none where a rate limit might refuse them.
+      const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
+      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
+      const loads = ctx.ownQueue // whether the queue is part of the storage: then it can load the attempts in the same step
       const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads })
+      // A slow or new endpoint has a single slot, which the queue does not know: what it gave beyond that is surplus.
       const { admitted, surplus } = slots.taken(claims, request)
-      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // loaded ones wait for no others
-      const givenBack = holds.giveBack(surplus, { insists: paced }) // of slow and new endpoints, which have one slot
+      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // what came loaded goes at once
+      const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // not by `letGo`: it has no slot and no hold
       if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
       return admitted.length
     } finally {
@@ -74,15 +81,15 @@ export class Deliveries {
     }
   }
 
-  /** Until the limiter has answered for these jobs, other claims leave out their endpoints, so that order holds. */
+  /** Sends jobs, or lets them go. Until the limiter has answered, claims leave their endpoints out, so that their order holds. */
   async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
-    const { limits, holds, letGo, wakeup } = this.#needs
+    const { limits, lines, letGo, wakeup } = this.#needs
     limits.markUndecided(claimed)
     const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
     const claimsLeftSomeOut = limits.markDecided(claimed)
-    await this.#sendAll(granted, paced)
-    await Promise.all([letGo.unsent(obsolete, holds.complete(claimsOf(obsolete))), letGo.giveBack(refused)])
-    if (claimsLeftSomeOut) wakeup.wake('limited')
+    await lines.enterAll(granted, paced) // until all are in their lines, not until they are sent
+    await Promise.all([letGo.complete(obsolete), letGo.giveBack(refused)])
+    if (claimsLeftSomeOut) wakeup.wake('limited') // another claim, for what these left out
   }
 
   /** `granted` may be sent now, `refused` later. The attempts of `obsolete` jobs have ended, or were deleted. */
@@ -94,55 +101,48 @@ export class Deliveries {
       if (this.isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
       return { ...(await limits.take(ready)), obsolete }
     } catch (cause) {
-      complain('claimed attempts could not be loaded', cause)
+      complain('claimed jobs could not be loaded or limited', cause)
       return { granted: [], refused: claimed, obsolete: [] }
     }
   }
 
-  /** Requests to slow and new endpoints come second: opening a connection takes time that the others need not lose. */
-  async #sendAll(granted: readonly ReadyJob[], paced: boolean): Promise<void> {
-    const { ctx, slots, lines } = this.#needs
-    const { first, second } = inTwo(granted, ({ hold }) => slots.isSlowOrNew(hold.claim.group))
-    await inSlices(ctx.clock, first, (job) => lines.enter(job, paced))
-    if (second.length > 0 && first.length > 0) await ctx.clock.sleep(0)
-    await inSlices(ctx.clock, second, (job) => lines.enter(job, paced))
-  }
-
+  /** Sends a job whose turn has come. `leaveLine`: the next one has its turn; where this one was slow, those behind are given back. */
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, leaveLine: LeaveLine): Promise<void> {
     const { ctx, deliver, slots, holds, letGo, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
     try {
-      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation)
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation) // canceled when the lease is lost
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
-      rests.begin(claim.group) // the HTTP client had no place, so nothing was sent
-      leaveLine(true)
+      rests.begin(claim.group) // this process lacked a connection, or a place to run the plugin: claims leave the endpoint out a while
+      leaveLine({ isSlow: true })
       return await letGo.giveBack([hold])
     }
     slots.freed(claim, sent?.slow ?? null)
-    leaveLine(sent?.slow ?? true)
-    const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true) // to be stored with others
-    // Without `sent` the hold was lost, or nobody knows what the receiver got: another try waits for the lease to end.
+    leaveLine({ isSlow: sent?.slow ?? true }) // where nobody knows, those behind are given back too
+    // To linger, and be stored with others, pays where the storage is another process. After a slow request it keeps nobody waiting.
+    const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true)
+    // Without `sent` the lease was lost, or nobody knows what the receiver got: the job is tried again once its lease has ended.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
     letGo.ended(hold)
   }
 
-  /** Claims and sends nothing more until `open`. Resolves when this process holds no job. */
+  /** Claims and sends nothing more until `open`. Requests in flight go on. Resolves when this process holds no job. */
   async close(): Promise<void> {
-    const { holds, outcomes } = this.#needs
+    const { lines, holds, outcomes } = this.#needs
     this.isClosed = true
-    this.#needs.lines.close()
-    holds.close()
-    outcomes.close()
-    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer(1000) // milliseconds
+    lines.close() // gives back what waits
+    holds.close() // from now on what the queue cannot take back now is left to its lease
+    outcomes.close() // from now on none lingers
+    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
   }
 
   open(): void {
     this.isClosed = false
-    this.#needs.lines.reopen()
+    this.#needs.lines.open()
     this.#needs.holds.open()
     this.#needs.outcomes.open()
   }

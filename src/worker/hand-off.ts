@@ -145,7 +145,9 @@ export class LocalHandOff implements HandOff {
   /** Gives up jobs that were taken over. `mayBe`: they may be in the queue. */
   async #giveBack(given: readonly Taken[], mayBe: boolean): Promise<void> {
     const { holds, letGo, room } = this.#needs
-    const asked = mayBe ? holds.giveBack(claimsOf(given.map(({ hold }) => hold)), { insists: true }) : Promise.resolve()
+    const asked = mayBe
+      ? holds.giveBack(claimsOf(given.map(({ hold }) => hold)), { triesAgain: true })
+      : Promise.resolve()
     await letGo.unsent(
       given.flatMap(({ hold, ticket }) => (ticket === null ? hold : [])),
       asked,

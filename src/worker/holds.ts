@@ -101,25 +101,25 @@ export class Holds {
     this.#fewer.wake('freed')
   }
 
-  /** Removes jobs from the queue whose attempts have ended. Tries again while the engine is away, as `insists` does. */
+  /** Removes jobs from the queue whose attempts have ended. Tries again while the engine is away, as `triesAgain` does. */
   complete(claims: readonly Claim[]): Promise<void> {
     return this.#leave('complete', claims, true)
   }
 
   /**
-   * Gives jobs back to the queue. `insists`: tries again while the engine is away, at most for the time of a lease, so
+   * Gives jobs back to the queue. `triesAgain`: tries again while the engine is away, at most for the time of a lease, so
    * that other processes need not wait for the leases to end.
    */
-  async giveBack(claims: readonly Claim[], { insists }: { insists: boolean }): Promise<void> {
+  async giveBack(claims: readonly Claim[], { triesAgain }: { triesAgain: boolean }): Promise<void> {
     this.#givingBack++
-    await this.#leave('release', claims, insists)
+    await this.#leave('release', claims, triesAgain)
     this.#givingBack--
   }
 
-  async #leave(how: How, claims: readonly Claim[], insists: boolean): Promise<void> {
+  async #leave(how: How, claims: readonly Claim[], triesAgain: boolean): Promise<void> {
     if (claims.length === 0) return
     this.#leaving++
-    if (!(await this.#tryTo(how, claims)) && insists) {
+    if (!(await this.#tryTo(how, claims)) && triesAgain) {
       const until = this.#ctx.clock.elapsed() + leaseMs
       await new Promise<void>((left) => this.#tryLater({ how, claims, until, left }))
     }
@@ -182,8 +182,8 @@ export class Holds {
     this.#isClosed = false
   }
 
-  /** Resolves when the number of holds falls, or after `ms`. */
-  untilFewer(ms: number): Promise<unknown> {
-    return this.#fewer.wait(ms)
+  /** Resolves when the number of holds falls, or after that time. */
+  untilFewer({ orAfterMs }: { orAfterMs: number }): Promise<unknown> {
+    return this.#fewer.wait(orAfterMs)
   }
 }

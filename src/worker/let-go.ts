@@ -17,6 +17,11 @@ export class LetGo {
     this.#holds.remove(hold)
   }
 
+  /** Jobs that were not sent leave the queue: their attempts have ended, or were deleted. */
+  async complete(obsolete: readonly Hold[]): Promise<void> {
+    await this.unsent(obsolete, this.#holds.complete(claimsOf(obsolete)))
+  }
+
   /** Jobs were not sent. `asked`: the queue was asked to remove them or to take them back. */
   async unsent(unsent: readonly Hold[], asked: Promise<void>): Promise<void> {
     await asked
@@ -28,6 +33,6 @@ export class LetGo {
 
   /** Jobs that were not sent go back to the queue. */
   async giveBack(unsent: readonly Hold[]): Promise<void> {
-    await this.unsent(unsent, this.#holds.giveBack(claimsOf(unsent), { insists: true }))
+    await this.unsent(unsent, this.#holds.giveBack(claimsOf(unsent), { triesAgain: true }))
   }
 }

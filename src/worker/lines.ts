@@ -1,7 +1,8 @@
 import type { Context } from '../context.ts'
 import { maxLow } from '../core/job-rank.ts'
+import { inSlices } from '../runtime/slices.ts'
 import { startTimer } from '../runtime/timer.ts'
-import type { ReadyJob } from './ready-job.ts'
+import { inTwo, type ReadyJob } from './ready-job.ts'
 
 /** Jobs are claimed ahead of free slots for about as long as claims take. */
 const aheadMs = 25
@@ -41,8 +42,8 @@ interface Line {
   readonly waitingLow: Waiting[]
 }
 
-/** The request of a job has ended, so that the next of its line may begin. */
-export type LeaveLine = (isSlow: boolean) => void
+/** The request of a job has ended, so that the next of its line may begin. `isSlow`: those behind are given back instead. */
+export type LeaveLine = (how: { readonly isSlow: boolean }) => void
 
 /** What lines do with jobs: send a job, which leaves its line when the request has ended, or give jobs back unsent. */
 export interface Doors {
@@ -57,6 +58,7 @@ export interface Doors {
  */
 export class Lines {
   readonly #ctx: Context
+  readonly #isSlowOrNew: (group: string) => boolean
   readonly #perEndpoint: number
   readonly #maxLow: number
   readonly #byGroup = new Map<string, Line>()
@@ -66,13 +68,15 @@ export class Lines {
   #stop: (() => void) | null = null
   #isClosed = false
 
-  constructor(ctx: Context) {
+  /** @param isSlowOrNew whether an endpoint failed lately, or is not known yet. */
+  constructor(ctx: Context, isSlowOrNew: (group: string) => boolean) {
     this.#ctx = ctx
+    this.#isSlowOrNew = isSlowOrNew
     this.#perEndpoint = ctx.settings.deliver.perEndpoint
     this.#maxLow = maxLow(this.#perEndpoint)
   }
 
-  open(doors: Doors): void {
+  attach(doors: Doors): void {
     this.#doors = doors
   }
 
@@ -86,6 +90,17 @@ export class Lines {
   /** How long requests to an endpoint usually take, in milliseconds, at least 1; null where nobody knows. */
   usuallyTakesMs(group: string): number | null {
     return this.#takes.get(group)?.usual ?? null
+  }
+
+  /**
+   * Takes many jobs. Those to slow and new endpoints come second: opening a connection takes time that the others need not lose.
+   */
+  async enterAll(jobs: readonly ReadyJob[], paced: boolean): Promise<void> {
+    const { clock } = this.#ctx
+    const { first, second } = inTwo(jobs, ({ hold }) => this.#isSlowOrNew(hold.claim.group))
+    await inSlices(clock, first, (job) => this.enter(job, paced))
+    if (second.length > 0 && first.length > 0) await clock.sleep(0)
+    await inSlices(clock, second, (job) => this.enter(job, paced))
   }
 
   /** Sends a job as soon as the endpoint has a slot for it; gives it back after `close`. */
@@ -107,7 +122,7 @@ export class Lines {
     const since = this.#ctx.clock.elapsed()
     line.inFlight++
     if (isLow(job)) line.lowInFlight++
-    this.#doors!.send(job, paced, (isSlow) => {
+    this.#doors!.send(job, paced, ({ isSlow }) => {
       line.inFlight--
       if (isLow(job)) line.lowInFlight--
       this.#note(group, this.#ctx.clock.elapsed() - since)
@@ -161,7 +176,7 @@ export class Lines {
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())
   }
 
-  /** Gives back what waits; until `reopen` nothing waits. */
+  /** Gives back what waits; until `open` nothing waits. */
   close(): void {
     this.#isClosed = true
     this.#stop?.()
@@ -169,7 +184,7 @@ export class Lines {
     for (const line of this.#byGroup.values()) this.#giveBack(line)
   }
 
-  reopen(): void {
+  open(): void {
     this.#isClosed = false
   }
 }

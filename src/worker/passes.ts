@@ -50,7 +50,7 @@ export class Passes {
     const { holds } = this.#parts
     const since = clock.elapsed()
     while (holds.size >= count) {
-      await holds.untilFewer(lengthenEveryMs)
+      await holds.untilFewer({ orAfterMs: lengthenEveryMs })
       if (clock.elapsed() - since >= lengthenEveryMs) {
         await holds.lengthen()
         return

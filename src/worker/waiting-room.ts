@@ -237,7 +237,7 @@ export class WaitingRoom {
     const given = tickets.map(({ job }) => job!.hold) // they waited
     const claims = claimsOf(given)
     slots.backlog.added(claims, ctx.clock.now()) // newer jobs come behind these
-    await holds.giveBack(claims, { insists: true })
+    await holds.giveBack(claims, { triesAgain: true })
     for (const hold of given) holds.remove(hold)
     for (const ticket of tickets) this.leave(ticket)
     wakeup.wake('added')
