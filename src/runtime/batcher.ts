@@ -61,8 +61,11 @@ export interface BatcherOptions<Entry, Answer> {
   workspaceOf(entry: Entry): string
   readonly clock: Clock
   readonly batches: boolean
-  /** How many flushes of a turn of the event loop wait for nothing but calls made side by side. Others wait for the turn's end. Default: 0. */
-  readonly quickFlushes?: number
+  /**
+   * While fewer rows than this were flushed in a turn of the event loop, a flush waits for nothing but calls made side by side.
+   * Others wait for the turn's end. Default: 0.
+   */
+  readonly quickRows?: number
   readonly resends?: boolean
   /** Default: 2. */
   readonly maxInFlight?: number
@@ -103,8 +106,8 @@ class Batches<Entry, Answer> {
   /** Canceled for all that is in flight when it is given up. */
   #until = new Cancellation()
   #isScheduled = false
-  /** How many flushes of this turn were quick. */
-  #quick = 0
+  /** How many rows were flushed in this turn. */
+  #rowsOfTurn = 0
   #idlers: (() => void)[] = []
 
   constructor(options: BatcherOptions<Entry, Answer>) {
@@ -157,13 +160,9 @@ class Batches<Entry, Answer> {
   #schedulePump(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    const { clock, quickFlushes = 0 } = this.#options
-    if (clock.afterTurn === undefined) queueMicrotask(this.#pump)
-    else if (this.#quick === quickFlushes) clock.afterTurn(this.#pump)
-    else {
-      queueMicrotask(this.#pump)
-      if (this.#quick++ === 0) clock.afterTurn(() => (this.#quick = 0))
-    }
+    const { clock, quickRows = 0 } = this.#options
+    if (clock.afterTurn === undefined || this.#rowsOfTurn < quickRows) queueMicrotask(this.#pump)
+    else clock.afterTurn(this.#pump)
   }
 
   readonly #pump = (): void => {
@@ -202,7 +201,15 @@ class Batches<Entry, Answer> {
       return true
     })
     if (this.#queue.size === 0) this.#lingering.stop()
+    this.#countRows(batch)
     return batch
+  }
+
+  #countRows(batch: readonly Waiting<Entry, Answer>[]): void {
+    const { clock, quickRows = 0 } = this.#options
+    if (clock.afterTurn === undefined || quickRows === 0) return
+    if (this.#rowsOfTurn === 0) clock.afterTurn(() => (this.#rowsOfTurn = 0))
+    for (const { rows } of batch) this.#rowsOfTurn += rows
   }
 
   #hurryAll(): void {

@@ -11,8 +11,8 @@ const firstPauseMs = 10
 const maxPauseMs = 250
 /** An event with more attempts is wide: it takes an engine far longer than others. So is one with large data. */
 const maxNarrow = 32
-/** In a turn of the event loop a storage in this process is given the first batches as they come; what follows is gathered. */
-const quickFlushes = 16
+/** In a turn of the event loop a storage in this process is given the first rows as they come; what follows is gathered. */
+const quickRows = 32
 /** What a planned attempt takes of the memory of this process, about. */
 const attemptBytes = 256
 
@@ -33,7 +33,7 @@ export class EntryWriter {
       isWide: ({ event, attempts }: IngestEntry) => attempts.length > maxNarrow || event.data.length > maxUsualData,
       clock: ctx.clock,
       batches: ctx.batches,
-      quickFlushes: ctx.storage.inProcess === true ? quickFlushes : 0,
+      quickRows: ctx.storage.inProcess === true ? quickRows : 0,
       resends: ctx.resends,
       onOverload: () => ctx.emit('overloaded', { what: 'storage' }),
     }

@@ -13,7 +13,7 @@ function byHand<Time extends Clock = FakeClock>(
     bytes?: number
     rows?: number
     maxInFlight?: number
-    quickFlushes?: number
+    quickRows?: number
     workspaceOf?: (n: number) => string
     clock?: Time
   } = {},
@@ -28,7 +28,7 @@ function byHand<Time extends Clock = FakeClock>(
     bytesOf: () => options.bytes ?? 1,
     rowsOf: () => options.rows ?? 1,
     maxInFlight: options.maxInFlight ?? 2,
-    ...(options.quickFlushes !== undefined && { quickFlushes: options.quickFlushes }),
+    ...(options.quickRows !== undefined && { quickRows: options.quickRows }),
     workspaceOf: options.workspaceOf ?? (() => 'w'),
     clock,
     batches: options.batches ?? true,
@@ -49,25 +49,33 @@ describe('a batcher', () => {
     expect(await answers).toEqual(['answer 1', 'answer 2', 'answer 3'])
   })
 
-  test('flushes the first calls of a turn at once, and those after them when the turn ends', async () => {
+  test('flushes the first rows of a turn at once, and those after them when the turn ends', async () => {
     const ends: (() => void)[] = []
     const clock: Clock = Object.assign(fakeClock(), { afterTurn: (end: () => void) => void ends.push(end) })
-    const { flushes, subject } = byHand({ clock, quickFlushes: 2 })
+    const { flushes, subject } = byHand({ clock, quickRows: 3 })
     const batches = () => flushes.map(({ batch }) => batch)
+    const answerAll = async () => {
+      await turn()
+      for (const { answer } of flushes) answer()
+      await turn()
+    }
     const makeCalls = async (numbers: readonly number[][]) => {
       for (const together of numbers) {
         for (const n of together) void subject.add(n)
-        await turn()
-        for (const { answer } of flushes) answer()
-        await turn()
+        await answerAll()
       }
+    }
+    const endTurn = async () => {
+      for (const end of ends.splice(0)) end()
+      await answerAll()
     }
     await makeCalls([[1, 2], [3], [4], [5, 6]])
     expect(batches()).toEqual([[1, 2], [3]])
-    for (const end of ends.splice(0)) end()
+    await endTurn()
     expect(batches()).toEqual([[1, 2], [3], [4, 5, 6]])
-    await makeCalls([[7]])
-    expect(batches().at(-1)).toEqual([7])
+    await endTurn()
+    await makeCalls([[7, 8, 9], [10]])
+    expect(batches().at(-1)).toEqual([7, 8, 9])
   })
 
   test('tells those who wait without a promise; what goes wrong with one of them is nothing to the others', async () => {
