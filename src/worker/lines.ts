@@ -14,6 +14,8 @@ const maxWaitMs = 500
 const silentMs = 10_000
 /** How long requests usually take is a mean of so many. */
 const usuallyOver = 512
+/** What is taken for the least time of a request grows by one part in so many with each that takes longer. */
+const growsBy = 8
 /** The times of more endpoints are not remembered. */
 const maxTimes = 10_000
 
@@ -31,6 +33,11 @@ interface Takes {
   readonly usual: number
   /** Of how many that is the mean. */
   readonly count: number
+  /**
+   * About the least of late requests, at least 1: nearer to what the endpoint itself takes, since few requests of a burst do not
+   * wait for others. At first 1, so that it takes more than one request to be known as slower: the first one opens a connection.
+   */
+  readonly least: number
 }
 
 interface Line {
@@ -92,6 +99,11 @@ export class Lines {
     return this.#takes.get(group)?.usual ?? null
   }
 
+  /** The least time that requests to an endpoint took lately, in milliseconds, at least 1; null where nobody knows. */
+  leastMs(group: string): number | null {
+    return this.#takes.get(group)?.least ?? null
+  }
+
   /**
    * Takes many jobs. Those to slow and new endpoints come second: opening a connection takes time that the others need not lose.
    */
@@ -134,11 +146,12 @@ export class Lines {
 
   #note(group: string, ms: number): void {
     if (this.#takes.size >= maxTimes) this.#takes.clear()
-    const before = this.#takes.get(group) ?? { count: 0, recent: ms, usual: 1 }
+    const before = this.#takes.get(group) ?? { count: 0, recent: ms, usual: 1, least: 1 }
     const count = Math.min(before.count + 1, usuallyOver)
     const recent = before.recent + (ms - before.recent) / 8
     const usual = before.usual * (Math.max(ms, 1) / before.usual) ** (1 / count)
-    this.#takes.set(group, { count, recent, usual: Math.min(usual, Math.max(recent, 1)) })
+    const least = Math.min(Math.max(ms, 1), before.least * (1 + 1 / growsBy))
+    this.#takes.set(group, { count, recent, least, usual: Math.min(usual, Math.max(recent, 1)) })
   }
 
   /** What was loaded under a configuration that moved on meanwhile is given back, to be loaded again. */
@@ -170,7 +183,8 @@ export class Lines {
         next = Math.min(next, since + maxWaitMs - now)
         continue
       }
-      if (line.waiting.length > 0) this.#takes.set(group, { count: 1, recent: silentMs, usual: silentMs }) // low ones may have waited for the others
+      if (line.waiting.length > 0)
+        this.#takes.set(group, { count: 1, recent: silentMs, usual: silentMs, least: silentMs }) // low ones may have waited for the others
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())

@@ -57,13 +57,13 @@ export class Slots {
 
   /**
    * @param wakeup wakes the loop that claims.
-   * @param usuallyTakesMs how long requests to an endpoint take; null where nobody knows.
+   * @param leastMs the least time that a request to an endpoint took lately; null where nobody knows.
    */
   constructor(
     { concurrency, perEndpoint }: { readonly concurrency: number; readonly perEndpoint: number },
     clock: EngineClock,
     wakeup: Wakeup,
-    usuallyTakesMs: (group: string) => number | null = () => null,
+    leastMs: (group: string) => number | null = () => null,
   ) {
     this.#concurrency = concurrency
     this.#perEndpoint = perEndpoint
@@ -71,7 +71,7 @@ export class Slots {
     this.#wakeup = wakeup
     this.#inUse = new TenantSlots(concurrency, perEndpoint)
     this.#spread = new Spread(concurrency, clock)
-    this.pace = new Pace(clock, usuallyTakesMs)
+    this.pace = new Pace(clock, leastMs, () => this.#room?.freed(null))
     this.#slow = new SlowEndpoints(concurrency, clock, (group) => this.#inUse.byGroup.get(group) ?? 0)
   }
 

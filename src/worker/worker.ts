@@ -141,7 +141,7 @@ export class LocalWorker implements Worker {
 function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
   const lines: Lines = new Lines(ctx, (group) => slots.isSlowOrNew(group))
-  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs, (group) => lines.usuallyTakesMs(group))
+  const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs, (group) => lines.leastMs(group))
   const holds = new Holds(ctx, complain)
   const limits = new RateLimits(ctx, complain)
   const rests = new Rests(ctx.clock, jobs)
