@@ -87,7 +87,7 @@ export class Deliveries {
     limits.markUndecided(claimed)
     const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
     const claimsLeftSomeOut = limits.markDecided(claimed)
-    await lines.enterAll(granted, paced) // until all are in their lines, not until they are sent
+    await lines.enterAll(granted, paced) // into their lines: nobody waits until they are sent
     await Promise.all([letGo.complete(obsolete), letGo.giveBack(refused)])
     if (claimsLeftSomeOut) wakeup.wake('limited') // another claim, for what these left out
   }

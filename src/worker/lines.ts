@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import { maxLow } from '../core/job-rank.ts'
 import { inSlices } from '../runtime/slices.ts'
 import { startTimer } from '../runtime/timer.ts'
+import { FirstTries } from './first-tries.ts'
 import { inTwo, type ReadyJob } from './ready-job.ts'
 
 /** Jobs are claimed ahead of free slots for about as long as claims take. */
@@ -52,6 +53,13 @@ interface Line {
 /** The request of a job has ended, so that the next of its line may begin. `isSlow`: those behind are given back instead. */
 export type LeaveLine = (how: { readonly isSlow: boolean }) => void
 
+interface LineNeeds {
+  /** Whether an endpoint is slow, or not known yet. */
+  isSlowOrNew(group: string): boolean
+  /** Whether other workspaces than this one deliver. */
+  isBesideOthers(workspace: string): boolean
+}
+
 /** What lines do with jobs: send a job, which leaves its line when the request has ended, or give jobs back unsent. */
 export interface Doors {
   send(job: ReadyJob, paced: boolean, leaveLine: LeaveLine): void
@@ -65,7 +73,8 @@ export interface Doors {
  */
 export class Lines {
   readonly #ctx: Context
-  readonly #isSlowOrNew: (group: string) => boolean
+  readonly #needs: LineNeeds
+  readonly #firstTries: FirstTries
   readonly #perEndpoint: number
   readonly #maxLow: number
   readonly #byGroup = new Map<string, Line>()
@@ -75,10 +84,10 @@ export class Lines {
   #stop: (() => void) | null = null
   #isClosed = false
 
-  /** @param isSlowOrNew whether an endpoint failed lately, or is not known yet. */
-  constructor(ctx: Context, isSlowOrNew: (group: string) => boolean) {
+  constructor(ctx: Context, needs: LineNeeds) {
     this.#ctx = ctx
-    this.#isSlowOrNew = isSlowOrNew
+    this.#needs = needs
+    this.#firstTries = new FirstTries(ctx.clock, needs.isBesideOthers)
     this.#perEndpoint = ctx.settings.deliver.perEndpoint
     this.#maxLow = maxLow(this.#perEndpoint)
   }
@@ -106,13 +115,16 @@ export class Lines {
 
   /**
    * Takes many jobs. Those to slow and new endpoints come second: opening a connection takes time that the others need not lose.
+   * Each workspace has its own pace with these.
    */
   async enterAll(jobs: readonly ReadyJob[], paced: boolean): Promise<void> {
     const { clock } = this.#ctx
-    const { first, second } = inTwo(jobs, ({ hold }) => this.#isSlowOrNew(hold.claim.group))
+    const { first, second } = inTwo(jobs, ({ hold }) => this.#needs.isSlowOrNew(hold.claim.group))
     await inSlices(clock, first, (job) => this.enter(job, paced))
     if (second.length > 0 && first.length > 0) await clock.sleep(0)
-    await inSlices(clock, second, (job) => this.enter(job, paced))
+    await inSlices(clock, second, (job) =>
+      this.#firstTries.begin(job.hold.claim.workspace, () => this.enter(job, paced)),
+    )
   }
 
   /** Sends a job as soon as the endpoint has a slot for it; gives it back after `close`. */

@@ -140,7 +140,10 @@ export class LocalWorker implements Worker {
 
 function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
   const complain = (message: string, cause: unknown) => ctx.repeating.error(message, { cause })
-  const lines: Lines = new Lines(ctx, (group) => slots.isSlowOrNew(group))
+  const lines: Lines = new Lines(ctx, {
+    isSlowOrNew: (group) => slots.isSlowOrNew(group),
+    isBesideOthers: (workspace) => slots.pace.isBesideOthers(workspace),
+  })
   const slots = new Slots(ctx.settings.deliver, ctx.clock, jobs, (group) => lines.leastMs(group))
   const holds = new Holds(ctx, complain)
   const limits = new RateLimits(ctx, complain)
