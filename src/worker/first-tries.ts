@@ -4,42 +4,54 @@ import type { EngineClock } from '../contracts/clock.ts'
 const maxInSpan = 8
 const spanMs = 8
 
+interface Tries {
+  /** How many began in this span. */
+  begun: number
+  /** Those that begin in a later span, in their order. */
+  readonly waiting: (() => void)[]
+}
+
 /**
  * How quickly requests to slow and new endpoints begin, while several workspaces deliver. Most of them open a connection, which takes
- * twice the time of a request: an event for a thousand new endpoints would hold up everybody else's for as long as half of the slots
- * take to connect. A clock that does not tell its turns limits nothing.
+ * longer than a request: an event for a thousand new endpoints would hold up everybody else's while half of the slots connect.
+ * A fake clock, which stands still, limits nothing.
  */
 export class FirstTries {
-  readonly #clock: EngineClock
+  readonly #clock: Pick<EngineClock, 'system' | 'sleep'>
   readonly #isBesideOthers: (workspace: string) => boolean
-  /** How many of each workspace began in this span of time. */
-  readonly #begun = new Map<string, number>()
-  #spanEnds: Promise<void> | null = null
+  readonly #byWorkspace = new Map<string, Tries>()
 
   /** @param isBesideOthers whether other workspaces than this one deliver. */
-  constructor(clock: EngineClock, isBesideOthers: (workspace: string) => boolean) {
+  constructor(clock: Pick<EngineClock, 'system' | 'sleep'>, isBesideOthers: (workspace: string) => boolean) {
     this.#clock = clock
     this.#isBesideOthers = isBesideOthers
   }
 
   /** Calls `begin` when a request of a workspace may begin: at once, or after those of earlier calls. */
   begin(workspace: string, begin: () => void): void {
-    if (this.#isFull(workspace)) void this.#spanEnds!.then(() => this.begin(workspace, begin)) // what fills a span ends with it
-    else begin()
+    let tries = this.#byWorkspace.get(workspace)
+    if (tries === undefined) {
+      if (!this.#clock.system || !this.#isBesideOthers(workspace)) return begin()
+      if (this.#byWorkspace.size === 0) void this.#clock.sleep(spanMs).then(() => this.#nextSpan())
+      this.#byWorkspace.set(workspace, (tries = { begun: 0, waiting: [] }))
+    }
+    if (tries.begun >= maxInSpan) return void tries.waiting.push(begin)
+    tries.begun++
+    begin()
   }
 
-  /** Counts the request if it may begin. */
-  #isFull(workspace: string): boolean {
-    if (this.#clock.afterTurn === undefined || !this.#isBesideOthers(workspace)) return false
-    const begun = this.#begun.get(workspace) ?? 0
-    if (begun >= maxInSpan) return true
-    this.#begun.set(workspace, begun + 1)
-    this.#spanEnds ??= this.#clock.sleep(spanMs).then(() => this.#endSpan())
-    return false
+  #nextSpan(): void {
+    for (const [workspace, tries] of this.#byWorkspace) {
+      const next = tries.waiting.splice(0, maxInSpan)
+      tries.begun = next.length
+      if (next.length === 0) this.#byWorkspace.delete(workspace)
+      for (const begin of next) begin()
+    }
+    if (this.#byWorkspace.size > 0) void this.#clock.sleep(spanMs).then(() => this.#nextSpan())
   }
 
-  #endSpan(): void {
-    this.#begun.clear()
-    this.#spanEnds = null
+  /** Calls all that wait. */
+  flush(): void {
+    for (const { waiting } of this.#byWorkspace.values()) for (const begin of waiting.splice(0)) begin()
   }
 }

@@ -35,11 +35,13 @@ interface Takes {
   /** Of how many that is the mean. */
   readonly count: number
   /**
-   * About the least of late requests, at least 1: nearer to what the endpoint itself takes, since few requests of a burst do not
-   * wait for others. At first 1, so that it takes more than one request to be known as slower: the first one opens a connection.
+   * About the least that late requests took, at least 1. It is nearer to what the endpoint itself takes: in a burst most requests
+   * wait for our event loop, but not all. It begins with 1 and grows slowly, since the first request opens a connection.
    */
   readonly least: number
 }
+
+const silent: Takes = { count: 1, recent: silentMs, usual: silentMs, least: silentMs }
 
 interface Line {
   inFlight: number
@@ -195,8 +197,8 @@ export class Lines {
         next = Math.min(next, since + maxWaitMs - now)
         continue
       }
-      if (line.waiting.length > 0)
-        this.#takes.set(group, { count: 1, recent: silentMs, usual: silentMs, least: silentMs }) // low ones may have waited for the others
+      // Those of low priority may have waited for the others.
+      if (line.waiting.length > 0) this.#takes.set(group, silent)
       this.#giveBack(line)
     }
     if (next < Infinity) this.#stop = startTimer(this.#ctx.clock, next, () => this.#giveUpWaiting())
@@ -205,6 +207,7 @@ export class Lines {
   /** Gives back what waits; until `open` nothing waits. */
   close(): void {
     this.#isClosed = true
+    this.#firstTries.flush()
     this.#stop?.()
     this.#stop = null
     for (const line of this.#byGroup.values()) this.#giveBack(line)

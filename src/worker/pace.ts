@@ -56,10 +56,10 @@ export class Pace {
   allows(workspace: string): boolean {
     const requests = this.#byWorkspace.get(workspace)
     const isTurnFull = (this.#inTurn.get(workspace) ?? 0) >= maxInTurn
-    const mayBeFull = isTurnFull || (requests !== undefined && requests.weight >= maxInFlight)
-    if (!mayBeFull || !this.isBesideOthers(workspace)) return true
+    const isFull = requests !== undefined && requests.weight >= maxInFlight
+    if ((!isTurnFull && !isFull) || !this.isBesideOthers(workspace)) return true
     if (isTurnFull) this.#isAwaited = true
-    return !isTurnFull && this.#hasRoom(requests!) // it is full of these, or was
+    return !isTurnFull && (requests === undefined || this.#hasRoom(requests))
   }
 
   /** Whether fewer are in flight than may be, of those that count still. */
@@ -101,7 +101,7 @@ export class Pace {
   }
 
   #countInTurn(workspace: string): void {
-    if (this.#clock.afterTurn === undefined) return
+    if (this.#clock.afterTurn === undefined || !this.isBesideOthers(workspace)) return
     if (this.#inTurn.size === 0) this.#clock.afterTurn(this.#endTurn)
     this.#inTurn.set(workspace, (this.#inTurn.get(workspace) ?? 0) + 1)
   }

@@ -1,24 +1,18 @@
 import { expect, test } from 'vitest'
 
-import { engineClock } from '../../src/clock.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { FirstTries } from '../../src/worker/first-tries.ts'
 
-const log = { debug() {}, info() {}, warn() {}, error() {} }
-
-/** @param tellsTurns whether the clock tells when a turn of the event loop ends, as that of the system does. */
-function tries({ besideOthers = true, tellsTurns = true } = {}) {
-  const fake = Object.assign(fakeClock(), tellsTurns ? { afterTurn() {} } : {})
-  const subject = new FirstTries(
-    engineClock(fake, async () => 0, log),
-    () => besideOthers,
-  )
+/** @param system whether the clock says that it is the system's. */
+function tries({ besideOthers = true, system = true } = {}) {
+  const fake = fakeClock()
+  const subject = new FirstTries({ system, sleep: (ms) => fake.sleep(ms) }, () => besideOthers)
   const begun: string[] = []
   const begin = (workspace: string, count: number) => {
     for (let n = 0; n < count; n++) subject.begin(workspace, () => begun.push(`${workspace}${n}`))
   }
   const count = (workspace: string) => begun.filter((name) => name.startsWith(workspace)).length
-  return { fake, begun, begin, count }
+  return { fake, subject, begun, begin, count }
 }
 
 test('beside others eight requests of a workspace begin in 8 ms, in their order', async () => {
@@ -29,6 +23,16 @@ test('beside others eight requests of a workspace begin in 8 ms, in their order'
   expect(begun).toHaveLength(16)
   await fake.advance(8)
   expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`))
+})
+
+test('a flush begins all that wait, and the next ones have their pace', async () => {
+  const { fake, subject, begun, begin } = tries()
+  begin('a', 20)
+  subject.flush()
+  expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`))
+  await fake.advance(8)
+  begin('a', 20)
+  expect(begun).toHaveLength(28)
 })
 
 test('those of one workspace keep no other waiting', async () => {
@@ -43,7 +47,7 @@ test('those of one workspace keep no other waiting', async () => {
 
 test.each([
   ['a workspace alone', { besideOthers: false }],
-  ['a clock that does not tell its turns', { tellsTurns: false }],
+  ['a fake clock', { system: false }],
 ])('%s is not limited', (_, setting) => {
   const { begun, begin } = tries(setting)
   begin('a', 100)
