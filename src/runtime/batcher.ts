@@ -7,7 +7,6 @@ import { waitingShares } from './waiting-shares.ts'
 import { withDeadline } from './deadline.ts'
 
 const maxEntries = 500
-const maxRows = 2000
 const maxBytes = 4 * 1024 * 1024
 /**
  * A second flush starts beside the first flush when at least this many entries or bytes wait, or when the first takes
@@ -57,6 +56,8 @@ export interface BatcherOptions<Entry, Answer> {
   bytesOf(entry: Entry): number
   /** How many rows an entry makes, about. Default: 1. */
   rowsOf?(entry: Entry): number
+  /** The most rows of a batch; an entry of more is a batch of its own. Default: 2,000. */
+  readonly maxRows?: number
   /** The workspace of an entry. */
   workspaceOf(entry: Entry): string
   readonly clock: Clock
@@ -73,7 +74,7 @@ export interface BatcherOptions<Entry, Answer> {
 }
 
 /**
- * Turns single calls into batches, at most 500 entries, 2,000 rows and 4 MiB each, in turns by workspace. At most
+ * Turns single calls into batches, at most 500 entries, `maxRows` rows and 4 MiB each, in turns by workspace. At most
  * `maxInFlight` flushes are in flight: another one only when it is worth a separate statement (32 entries or 128 KiB), or
  * when the one before takes longer than 5 ms. Calls that come meanwhile go together in the next flush. A batch whose
  * connection was lost is sent once more, so `flush` must be idempotent. `batches: false` sends each entry at once and
@@ -187,6 +188,7 @@ class Batches<Entry, Answer> {
 
   #takeBatch(): Waiting<Entry, Answer>[] {
     this.#patience.stop()
+    const { maxRows = 2000 } = this.#options
     const batch: Waiting<Entry, Answer>[] = []
     let bytes = 0
     let rows = 0

@@ -2,7 +2,7 @@ import type { EngineClock } from '../contracts/clock.ts'
 
 /** So many requests of a workspace begin in a span of time. */
 const maxInSpan = 8
-const spanMs = 8
+const spanMs = 16
 
 interface Tries {
   /** How many began in this span. */

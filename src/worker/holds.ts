@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { Cancellation } from '../core/cancellation.ts'
+import { type Batcher, batcher } from '../runtime/batcher.ts'
 import { type Wakeup, wakeup } from './wakeup.ts'
 
 /** Another process may claim a job this long after the process that held the job has died. */
@@ -8,8 +9,8 @@ export const leaseMs = 30_000
 /** Leases are lengthened three times while they last, so that two failures in a row lose no hold. */
 export const lengthenEveryMs = leaseMs / 3
 const againMs = 250
-/** The most jobs of a call to the queue. */
-const maxInCall = 1000
+/** The most jobs of a call to the queue: thousands may be held, and no call holds up what others ask of the engine. */
+const maxInCall = 250
 
 /** A job that this process holds: the job is being loaded, sent or settled. */
 export interface Hold {
@@ -36,9 +37,24 @@ export function claimsOf(holds: readonly Hold[]): readonly Claim[] {
   return holds.map(({ claim }) => claim)
 }
 
-/** Where a burst waits here, thousands of jobs are held: no call holds up what others ask of the engine. */
 function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[], void> {
   for (let from = 0; from < items.length; from += maxInCall) yield items.slice(from, from + maxInCall)
+}
+
+function leaver({ queue, clock, batches }: Context, how: How): Batcher<readonly Claim[], null> {
+  return batcher({
+    async flush(calls) {
+      for (const some of inParts(calls.flat())) await queue[how](some)
+      return calls.map(() => null)
+    },
+    rowsOf: ({ length }) => length,
+    maxRows: maxInCall,
+    bytesOf: () => 0,
+    workspaceOf: ([first]) => first!.workspace, // none is empty
+    clock,
+    batches,
+    resends: false, // see `triesAgain`
+  })
 }
 
 /** The jobs that this process holds. A hold ends when the job is completed or given back, or when the lease ends. */
@@ -46,6 +62,8 @@ export class Holds {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
   readonly #byJob = new Map<string, Hold>()
+  /** Calls to the queue, a batch of claims each: a thousand endpoints may have a few jobs each that leave at once. */
+  readonly #leavers: Readonly<Record<How, Batcher<readonly Claim[], null>>>
   readonly #fewer: Wakeup
   readonly #failed: FailedCall[] = []
   #isClosed = false
@@ -57,6 +75,7 @@ export class Holds {
   constructor(ctx: Context, complain: (message: string, cause: unknown) => void) {
     this.#ctx = ctx
     this.#complain = complain
+    this.#leavers = { complete: leaver(ctx, 'complete'), release: leaver(ctx, 'release') }
     this.#fewer = wakeup(ctx.clock)
   }
 
@@ -149,7 +168,7 @@ export class Holds {
 
   async #tryTo(how: How, claims: readonly Claim[]): Promise<boolean> {
     try {
-      for (const some of inParts(claims)) await this.#ctx.queue[how](some)
+      await this.#leavers[how].add(claims)
       return true
     } catch (cause) {
       this.#complain('held jobs could not be let go', cause)

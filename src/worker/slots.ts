@@ -14,6 +14,9 @@ const maxClaims = 500
 /** While slots are in use and nothing is known to wait in the queue, claims that look for what fell due are so far apart. */
 export const fallenDueMs = 50
 
+/** Claims for more jobs of endpoints that have answered for the first time are so far apart. */
+const provenGapMs = 20
+
 /** Where jobs of this process wait for slots. */
 interface Room {
   has(group: string): boolean
@@ -50,6 +53,8 @@ export class Slots {
   readonly backlog = new Backlog()
   #room: Room | null = null
   #holds = 0
+  /** When endpoints that answered for the first time woke last, or will wake. */
+  #provenAt = -Infinity
   /** Whether the last claim brought jobs for which no slot was free: then the next claim has to look past them. */
   #hadSurplus = false
   /** The timer of the next turn of slow and new endpoints. Each claim is a turn, and stops the timer. */
@@ -219,10 +224,21 @@ export class Slots {
     this.#slow.freed(claim.group)
     const mayBring = wasFull || wasAtCap || (wasAtShare && this.#othersWait())
     if (mayBring) this.#wakeup.wake('freed')
-    else if (isProven) this.#wakeup.wake('proven')
-    else this.#wakeForTurn()
+    else if (isProven && this.backlog.of(group, workspace) > 0) this.#wakeForProven()
+    else {
+      this.#wakeForTurn()
+      if (isProven) this.#wakeup.wakeIn(fallenDueMs, 'proven') // nobody knows of jobs of low priority
+    }
     if (wasAtShare && !mayBring) this.#wakeup.wakeIn(fallenDueMs, 'freed')
     this.#room?.freed(group)
+  }
+
+  /** An endpoint that has more jobs may have more requests than the one that ended. */
+  #wakeForProven(): void {
+    const now = this.#clock.elapsed()
+    if (this.#provenAt > now) return // that claim finds them too
+    this.#provenAt = Math.max(this.#provenAt + provenGapMs, now)
+    this.#wakeup.wakeIn(this.#provenAt - now, 'proven') // at once, where it was long ago
   }
 
   /** The hold on a job ended. */

@@ -11,6 +11,8 @@ const maxProven = 10_000
 const silentAfterMs = 500
 /** The wait before a claim for watched endpoints, so that a single claim fills several slots that fell free. */
 const gatherMs = 5
+/** Claims for new endpoints are at least so far apart. */
+const newGapMs = 20
 /** Tries of slow endpoints are at least, and at most, this far apart. */
 const minGapMs = 5
 const maxGapMs = 25
@@ -35,6 +37,7 @@ export class SlowEndpoints {
   /** Watched endpoints that the claim under way may take a job of. */
   #chosen: ReadonlySet<string> = new Set()
   #slowChosenAt = -Infinity
+  #newChosenAt = -Infinity
   /** How long recent tries of slow endpoints took, as a moving average. */
   #slowTakesMs = 0
 
@@ -56,11 +59,13 @@ export class SlowEndpoints {
   choose(paced: boolean): { readonly chosen: ReadonlySet<string>; readonly leftOut: ReadonlySet<string> } {
     this.#countSilentAsSlow()
     const slowAtOnce = Math.max(Math.round(this.#concurrency / 64), 1)
-    const newAtOnce = Math.max(Math.round(this.#concurrency / 8), 1)
+    const newAtOnce = Math.max(Math.round(this.#concurrency / 4), 1)
     const turns = Math.round((this.#clock.elapsed() - this.#slowChosenAt) / this.#slowGapMs())
     const slow = this.#list.choose('slow', paced ? Math.min(turns, slowAtOnce) : slowAtOnce)
     if (slow.length > 0) this.#slowChosenAt = this.#clock.elapsed()
-    const chosen = new Set([...slow, ...this.#list.choose('new', newAtOnce)])
+    const fresh = this.#list.choose('new', newAtOnce)
+    if (fresh.length > 0) this.#newChosenAt = this.#clock.elapsed()
+    const chosen = new Set([...slow, ...fresh])
     this.#chosen = chosen
     const leftOut = new Set<string>()
     for (const group of this.#list.groups()) if (!chosen.has(group)) leftOut.add(group)
@@ -172,7 +177,7 @@ export class SlowEndpoints {
    * for it.
    */
   untilTurn(): number | null {
-    if (this.#list.mayTry('new')) return gatherMs
+    if (this.#list.mayTry('new')) return Math.max(this.#newChosenAt + newGapMs - this.#clock.elapsed(), gatherMs)
     if (!this.#list.mayTry('slow')) return null
     return Math.max(this.#slowChosenAt + this.#slowGapMs() - this.#clock.elapsed(), gatherMs)
   }

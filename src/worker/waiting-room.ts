@@ -2,6 +2,7 @@ import type { Context } from '../context.ts'
 import type { Claim } from '../contracts/queue.ts'
 import { InTurns, type Waits } from '../core/in-turns.ts'
 import { type Tenant, tenantShares } from '../core/tenants.ts'
+import { inSlices } from '../runtime/slices.ts'
 import { startTimer } from '../runtime/timer.ts'
 import { claimsOf, type Holds } from './holds.ts'
 import type { Lines } from './lines.ts'
@@ -247,9 +248,8 @@ export class WaitingRoom {
   #look(): void {
     const { clock } = this.#needs.ctx
     const since = clock.elapsed() - patience * this.#likelyMs()
-    for (const group of this.#groups.values()) {
-      if (group.first !== null && group.first.since <= since) void this.#giveBack(group)
-    }
+    const late = [...this.#groups.values()].filter(({ first }) => first !== null && first.since <= since)
     this.#stopLooking = this.#groups.size === 0 ? null : startTimer(clock, lookEveryMs, () => this.#look())
+    void inSlices(clock, late, (group) => void this.#giveBack(group))
   }
 }

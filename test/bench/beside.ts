@@ -48,7 +48,7 @@ export function neighboursOn(engine: Engine): Contender {
     let warm = (): void => {}
     const warmed = new Promise<void>((resolve) => (warm = resolve))
     let recorded = 0
-    const { posthorn, close } = await openPosthorn(engine, setting, {
+    const { posthorn, checkpoint, close } = await openPosthorn(engine, setting, {
       settled(count) {
         recorded += count
         if (recorded >= warmUps) warm()
@@ -80,7 +80,8 @@ export function neighboursOn(engine: Engine): Contender {
     await sideBySide(warmUps / 10, 64, () => publish('b'))
     await sideBySide(Math.ceil((0.9 * warmUps) / beside.endpoints), 1, () => publish('warm'))
     await warmed
-    await sleep(200)
+    await sleep(200) // for outcomes that wait for others
+    await checkpoint()
     return {
       async work() {
         await measure('alone')

@@ -93,6 +93,21 @@ describe('one endpoint', () => {
     await stop()
   })
 
+  test('that is new and answers late gets its slots, though nobody knows how many jobs of low priority it has', async () => {
+    const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 16, perEndpoint: 8 })
+    await endpoint('paused', { paused: true })
+    await posthorn.start()
+    await clock.advance('1m')
+    await publish('paused', 6)
+    await posthorn.endpoints.update('default', 'paused', { paused: false })
+    await clock.advance('4s')
+    expect(inFlightTo('paused')).toHaveLength(1)
+    inFlightTo('paused')[0]!.answer(ok)
+    await clock.advance(50)
+    expect(inFlightTo('paused')).toHaveLength(2) // a quarter of the slots
+    await stop()
+  })
+
   test('that timed out gets one request at a time until it answers', async () => {
     const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
     await endpoint('slow')
@@ -106,7 +121,7 @@ describe('one endpoint', () => {
     await clock.advance(0)
     expect(inFlightTo('slow')).toHaveLength(1)
     inFlightTo('slow')[0]!.answer(ok)
-    await clock.advance(0)
+    await clock.advance(20) // no sooner after the claim that came when it answered before
     expect(inFlightTo('slow')).toHaveLength(4)
     await stop()
   })

@@ -15,13 +15,13 @@ function tries({ besideOthers = true, system = true } = {}) {
   return { fake, subject, begun, begin, count }
 }
 
-test('beside others eight requests of a workspace begin in 8 ms, in their order', async () => {
+test('beside others eight requests of a workspace begin in 16 ms, in their order', async () => {
   const { fake, begun, begin } = tries()
   begin('a', 20)
   expect(begun).toHaveLength(8)
-  await fake.advance(8)
+  await fake.advance(16)
   expect(begun).toHaveLength(16)
-  await fake.advance(8)
+  await fake.advance(16)
   expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`))
 })
 
@@ -30,7 +30,7 @@ test('a flush begins all that wait, and the next ones have their pace', async ()
   begin('a', 20)
   subject.flush()
   expect(begun).toEqual(Array.from({ length: 20 }, (_, n) => `a${n}`))
-  await fake.advance(8)
+  await fake.advance(16)
   begin('a', 20)
   expect(begun).toHaveLength(28)
 })
@@ -40,7 +40,7 @@ test('those of one workspace keep no other waiting', async () => {
   begin('a', 20)
   begin('b', 1)
   expect(count('b')).toBe(1)
-  await fake.advance(8)
+  await fake.advance(16)
   begin('b', 8)
   expect(count('b')).toBe(9)
 })

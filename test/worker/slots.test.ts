@@ -30,7 +30,7 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
       slot.freed(one, false)
       slot.holdEnded()
     }
-    causes.length = 0
+    causes.length = later.length = 0
   }
   return { slot, fake, causes, later, claims, ask, take, proven }
 }
@@ -160,12 +160,20 @@ describe('a wake-up', () => {
     expect(causes).toEqual(['freed'])
   })
 
-  test('`proven` when an endpoint may have more requests than one', () => {
-    const { slot, causes, claims, take } = set({ concurrency: 16, perEndpoint: 4 })
-    const [one] = take(...claims(1, 'new'))
+  test('`proven` when an endpoint may have more requests than one, and more of its jobs may wait', () => {
+    const { slot, fake, causes, later, claims, take } = set({ concurrency: 16, perEndpoint: 4 })
+    const [a, b, c] = take(...claims(1, 'a'), ...claims(1, 'b'), ...claims(1, 'c'))
+    slot.queued([...claims(2, 'a'), ...claims(2, 'c')], fake.now())
     causes.length = 0
-    slot.freed(one!, false)
-    expect(causes).toEqual(['proven'])
+    slot.freed(a!, false)
+    slot.freed(c!, false) // a thousand new endpoints that answer have few claims
+    slot.freed(b!, false) // jobs of low priority may wait, which are not counted
+    expect(causes).toEqual([])
+    expect(later).toEqual([
+      [0, 'proven'],
+      [20, 'proven'],
+      [50, 'proven'],
+    ])
   })
 
   test('`turn` when a slow endpoint with a waiting job may be tried again', async () => {

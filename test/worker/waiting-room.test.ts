@@ -128,6 +128,30 @@ test('what waits for eight seconds goes back to the queue, and is sent from ther
   await posthorn.stop({ timeoutMs: 0 })
 })
 
+test('what waits too long of many endpoints goes back in few calls', async () => {
+  const { posthorn, clock, calls, publish, answer, begin } = await instance()
+  const many = 300
+  for (let i = 0; i < many; i++) {
+    await posthorn.endpoints.create('default', { request: { url: `https://many${i}.test/` }, events: ['wide'] })
+  }
+  await begin()
+  const wide = await publish('wide')
+  for (let n = 0; n < many; n++) {
+    await answer()
+    await clock.advance(20)
+  }
+  expect(await posthorn.attempts.list('default', { event_id: wide.id, status: 'SUCCESSFUL' })).toMatchObject({
+    total: many,
+  })
+  await publish('wide') // all endpoints are known to answer, and now do not
+  calls.length = 0
+  await clock.advance('9s')
+  const givenBack = calls.filter((name) => name === 'queue.release')
+  expect(givenBack.length).toBeGreaterThan(0)
+  expect(givenBack.length).toBeLessThanOrEqual(4)
+  await posthorn.stop({ timeoutMs: 0 })
+})
+
 test('beside another process what waits for half a second goes back', async () => {
   const { posthorn, make, clock, calls, publish, begin } = await instance()
   await begin()
