@@ -41,10 +41,11 @@ function* inParts<Item>(items: readonly Item[]): Generator<readonly Item[], void
   for (let from = 0; from < items.length; from += maxInCall) yield items.slice(from, from + maxInCall)
 }
 
-function leaver({ queue, clock, batches }: Context, how: How): Batcher<readonly Claim[], null> {
+/** Gathers calls to the queue: those that come together are one call, of up to 250 jobs. */
+function gathered({ queue, clock, batches }: Context, how: How): Batcher<readonly Claim[], null> {
   return batcher({
     async flush(calls) {
-      for (const some of inParts(calls.flat())) await queue[how](some)
+      await queue[how](calls.flat())
       return calls.map(() => null)
     },
     rowsOf: ({ length }) => length,
@@ -62,8 +63,8 @@ export class Holds {
   readonly #ctx: Context
   readonly #complain: (message: string, cause: unknown) => void
   readonly #byJob = new Map<string, Hold>()
-  /** Calls to the queue, a batch of claims each: a thousand endpoints may have a few jobs each that leave at once. */
-  readonly #leavers: Readonly<Record<How, Batcher<readonly Claim[], null>>>
+  /** Calls to the queue go together: a thousand endpoints may have a few jobs each that leave at once. */
+  readonly #calls: Readonly<Record<How, Batcher<readonly Claim[], null>>>
   readonly #fewer: Wakeup
   readonly #failed: FailedCall[] = []
   #isClosed = false
@@ -75,7 +76,7 @@ export class Holds {
   constructor(ctx: Context, complain: (message: string, cause: unknown) => void) {
     this.#ctx = ctx
     this.#complain = complain
-    this.#leavers = { complete: leaver(ctx, 'complete'), release: leaver(ctx, 'release') }
+    this.#calls = { complete: gathered(ctx, 'complete'), release: gathered(ctx, 'release') }
     this.#fewer = wakeup(ctx.clock)
   }
 
@@ -168,7 +169,7 @@ export class Holds {
 
   async #tryTo(how: How, claims: readonly Claim[]): Promise<boolean> {
     try {
-      await this.#leavers[how].add(claims)
+      for (const some of inParts(claims)) await this.#calls[how].add(some)
       return true
     } catch (cause) {
       this.#complain('held jobs could not be let go', cause)

@@ -59,11 +59,10 @@ export class SlowEndpoints {
   choose(paced: boolean): { readonly chosen: ReadonlySet<string>; readonly leftOut: ReadonlySet<string> } {
     this.#countSilentAsSlow()
     const slowAtOnce = Math.max(Math.round(this.#concurrency / 64), 1)
-    const newAtOnce = Math.max(Math.round(this.#concurrency / 4), 1)
     const turns = Math.round((this.#clock.elapsed() - this.#slowChosenAt) / this.#slowGapMs())
     const slow = this.#list.choose('slow', paced ? Math.min(turns, slowAtOnce) : slowAtOnce)
     if (slow.length > 0) this.#slowChosenAt = this.#clock.elapsed()
-    const fresh = this.#list.choose('new', newAtOnce)
+    const fresh = this.#list.choose('new', Infinity)
     if (fresh.length > 0) this.#newChosenAt = this.#clock.elapsed()
     const chosen = new Set([...slow, ...fresh])
     this.#chosen = chosen
