@@ -8,6 +8,7 @@ import { repairer } from './repair-lines.ts'
 import { lockedHolds, release } from './release.ts'
 import { nothing, raw, type Sql, sql } from '../sql/sql.ts'
 import type { Listener } from './listener.ts'
+import { nextDueAt } from './next-due.ts'
 import type { Notify } from './notify.ts'
 import { dueAt } from './waiting.ts'
 
@@ -133,17 +134,7 @@ export function postgresQueue(db: Database, notify: Notify, listener: Listener |
       return number(row!['due']) // an aggregate is one row
     },
 
-    async nextDueAt() {
-      const [row] = await run(sql`
-        select min(greatest(w.at, g.paused_until)) as next_at
-        from (
-          select id as group_id, next_at as at from ${t.groups} where next_at is not null
-          union all select group_id, due_at from ${t.hints}
-          union all select group_id, greatest(${due('j')}, held_until) from ${t.jobs} j where held_until > 0
-        ) w
-        left join ${t.groups} g on g.id = w.group_id`)
-      return numberOrNull(row!['next_at']) // an aggregate is one row
-    },
+    nextDueAt: () => nextDueAt(db),
 
     ...(listener && {
       onAdded: (wake) => listener.on((news, where) => news === 'jobs' && wake(where)),

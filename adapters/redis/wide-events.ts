@@ -11,7 +11,8 @@ import { chunks, run, script } from './scripts.ts'
 
 /** An event with more attempts is stored in parts. */
 const mostAtOnce = 200
-const attemptsPerPart = 100
+/** A part takes Redis 2 milliseconds: who comes in between waits no longer. */
+const attemptsPerPart = 25
 /** Names that one command asks about. */
 const namesAtOnce = 500
 

@@ -321,6 +321,17 @@ export const queueContract: Contract<Queue> = [
     equal(await queue.nextDueAt(15_000), 20_000, 'with only the paused one')
   }),
 
+  promise('when the next of many jobs may be claimed is told', async (queue) => {
+    if (queue.nextDueAt === undefined) return
+    const jobs = Array.from({ length: 300 }, (_, i) => job(`j${1000 + i}`, `g${i}`, 12_000 + i, `w${i % 100}`))
+    await queue.add(jobs.toReversed())
+    equal(await queue.nextDueAt(10_000), 12_000, 'with all waiting')
+    equal((await take(queue, { limit: 300, now: 13_000, leaseMs: 5000 })).length, 300, 'claims')
+    equal(await queue.nextDueAt(13_000), 18_000, 'with all held')
+    await queue.add([job('next', 'g', 17_000, 'w0')])
+    equal(await queue.nextDueAt(13_000), 17_000, 'with one waiting')
+  }),
+
   promise('listeners hear of added jobs until they stop', async (queue) => {
     if (queue.onAdded === undefined) return
     let heard: () => void = () => {}

@@ -161,7 +161,7 @@ const backlogs: readonly Backlog[] = [
   })),
 ]
 
-describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_000 }, () => {
+describe.skipIf(url === null)('what a claim of PostgreSQL reads, or a look ahead,', { timeout: 60_000 }, () => {
   test.each(backlogs)('beside $name is not much more than it takes', async (backlog) => {
     const { jobs, known, workspace, pausedUntil = 0, busy = 0, leaveOut, maxRows } = backlog
     const slots = new Map(Array.from({ length: busy }, (_, i) => [`wg${i}`, 1]))
@@ -195,6 +195,7 @@ describe.skipIf(url === null)('what a claim of PostgreSQL reads', { timeout: 60_
             }),
           )
           expect(claims).toHaveLength(64)
+          expect(await queue.nextDueAt!(start)).not.toBeNull()
           await queue.complete(claims)
         }
       }

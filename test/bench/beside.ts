@@ -89,6 +89,7 @@ export function neighboursOn(engine: Engine): Contender {
           await Promise.all([pace(turningRate(beside.endpoints), () => publish('a')), measure('beside')])
         } else {
           await sideBySide(beside.due, 8, () => publish('a'))
+          await checkpoint()
           await measure('beside')
         }
         await sleep(maxMs + 500) // what comes later than that is too late anyway

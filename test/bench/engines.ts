@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto'
+import { setTimeout as sleep } from 'node:timers/promises'
 
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
@@ -16,8 +17,9 @@ export type Engine = (typeof engines)[number]
 export interface Opened {
   readonly posthorn: Posthorn
   /**
-   * Leaves PostgreSQL as one that has run for long: what it holds is written, and log files are there to be used again. A new one makes a
-   * file for each 16 MiB of its log, and writes after 30 s what it got: commits wait up to 100 ms for either.
+   * Leaves the engine as one that has run for long. PostgreSQL: what it holds is written, and log files are there to be used again. A new one
+   * makes a file for each 16 MiB of its log, and the system writes after 30 s what was stored: commits wait up to 250 ms for either.
+   * Redis: its log is written anew, which a new one does when the log has 64 MiB, in a process that needs a core for seconds.
    */
   checkpoint(): Promise<void>
   /** Lets go of the engine; `posthorn` is to be stopped before. */
@@ -42,7 +44,7 @@ interface OpenedStorage extends Pick<Opened, 'checkpoint' | 'close'> {
 /** What an instance keeps its data in, on an engine. */
 export async function openStorage(engine: Engine, place: Place): Promise<OpenedStorage> {
   const closing: (() => Promise<unknown>)[] = []
-  let checkpoint = async (): Promise<unknown> => undefined
+  const checkpoints: (() => Promise<unknown>)[] = []
   let storage: Options = {}
   if (engine === 'memory') storage = { storage: memory() }
   if (engine.includes('redis')) {
@@ -50,6 +52,7 @@ export async function openStorage(engine: Engine, place: Place): Promise<OpenedS
     const store = redis(client, { namespace: place.schema })
     storage =
       engine === 'redis' ? { storage: store } : { queue: store.queue, inbox: store.inbox, limiter: store.limiter }
+    checkpoints.push(() => logWrittenAnew(client))
     closing.push(async () => {
       await store.close()
       client.disconnect()
@@ -65,15 +68,26 @@ export async function openStorage(engine: Engine, place: Place): Promise<OpenedS
       () => store.close(),
       () => pool.end(),
     )
-    checkpoint = () => pool.query('checkpoint')
+    checkpoints.push(() => pool.query('checkpoint'))
   }
   return {
-    checkpoint: async () => void (await checkpoint()),
+    async checkpoint() {
+      for (const checkpoint of checkpoints) await checkpoint()
+    },
     options: { ...storage, storage: storage.storage! }, // each engine has one
     async close() {
       for (const close of closing) await close()
     },
   }
+}
+
+async function logWrittenAnew(client: Redis): Promise<void> {
+  const isAtWork = async (): Promise<boolean> =>
+    /aof_rewrite_(in_progress|scheduled):1/.test(await client.info('persistence'))
+  while (await isAtWork()) await sleep(50) // it writes one at a time
+  await client.bgrewriteaof()
+  do await sleep(50)
+  while (await isAtWork())
 }
 
 /** An instance on an engine, as a host would make it; `settled` is told how many attempts the storage has recorded. */
