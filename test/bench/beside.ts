@@ -8,7 +8,10 @@ export const seconds = quick ? 4 : 20
 export const perSecond = 20
 /** No delivery of B may take longer, milliseconds. */
 export const maxMs = 1000
-/** Deliveries before anything is measured, so that both runs are of compiled code: a tenth of them to one endpoint. */
+/**
+ * Deliveries before anything is measured, so that both runs are of compiled code: a tenth of them to one endpoint, the others to
+ * as many as A has, while B delivers too.
+ */
 const warmUps = quick ? 2000 : 20_000
 const timeout = 30_000
 const wellMs = seconds * 500
@@ -45,14 +48,9 @@ export interface Task {
 /** A run of B alone and beside A. */
 export function neighboursOn(engine: Engine): Contender {
   return async (setting) => {
-    let warm = (): void => {}
-    const warmed = new Promise<void>((resolve) => (warm = resolve))
     let recorded = 0
     const { posthorn, checkpoint, close } = await openPosthorn(engine, setting, {
-      settled(count) {
-        recorded += count
-        if (recorded >= warmUps) warm()
-      },
+      settled: (count) => void (recorded += count),
     })
     const { run, tenants, beside } = JSON.parse(setting.data) as Task
     for (const id of ['a', 'b', 'warm']) await posthorn.workspaces.create({ id })
@@ -69,18 +67,21 @@ export function neighboursOn(engine: Engine): Contender {
     const publish = (workspace: 'a' | 'b' | 'warm', data: object = {}) =>
       posthorn.events.create(workspace, { event_type: 'x', data })
 
+    // No garbage is collected between the two: V8's gc() also drops compiled code, which would be made anew beside A.
     async function measure(phase: 'alone' | 'beside'): Promise<void> {
-      globalThis.gc?.()
-      await sleep(50)
       await pace(perSecond, () => publish('b', { phase, at: sharedNow() }))
       await sleep(300) // for the last ones to arrive
     }
 
     await posthorn.start()
     await sideBySide(warmUps / 10, 64, () => publish('b'))
-    await sideBySide(Math.ceil((0.9 * warmUps) / beside.endpoints), 1, () => publish('warm'))
-    await warmed
-    await sleep(200) // for outcomes that wait for others
+    await Promise.all([
+      sideBySide(Math.ceil((0.9 * warmUps) / beside.endpoints), 1, () => publish('warm')),
+      (async () => {
+        for (; recorded < warmUps; await sleep(5)) await publish('b')
+      })(),
+    ])
+    await sleep(500) // for outcomes that wait for others
     await checkpoint()
     return {
       async work() {
