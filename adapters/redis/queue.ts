@@ -168,8 +168,9 @@ export function redisQueue(connection: Connection, tag: string, listener: Listen
     claim: claimer(connection, tag),
     async extend(claims, until) {
       const lost: string[] = []
-      for (const part of chunks(claims, jobsPerScript))
+      for (const part of chunks(claims, jobsPerScript)) {
         lost.push(...(await run(connection, extend, tag, [until, ...holds(part)])))
+      }
       return lost
     },
     async release(claims) {
