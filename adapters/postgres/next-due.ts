@@ -11,7 +11,7 @@ const holds = 250
  * When the next waiting job may be claimed; null where none waits. Reads as much however many jobs and groups wait, and all hints, which
  * each claim works in. Lines are read by their turns, as claims do: what is due comes first, and the others stand where they fall due, or
  * before. Where more workspaces or held jobs wait than are looked at, the first of the others says the least that can be: then the answer
- * may be too early, never too late.
+ * may be too early.
  */
 export async function nextDueAt({ run, t }: Database): Promise<number | null> {
   const firstOf = (workspace: Sql): Sql => sql`(
