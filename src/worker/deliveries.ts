@@ -31,14 +31,14 @@ interface Needs {
  *
  * The queue leases a claimed job to this process: nobody else may send it until the lease ends. A hold is what this process knows
  * of such a job, and lengthens the lease. The job has a slot of this process, and enters the line of its endpoint (for the queue:
- * its group), where it waits while as many requests to the endpoint are in flight as may be. The slot is free when the request has
- * ended; the hold ends later, when the outcome is stored and the job is out of the queue with it. `letGo` has the queue take back or
- * remove a job that is not sent, then ends slot and hold. Only `claim` may throw: what comes after logs, and goes on.
+ * its group), where it waits while the endpoint has as many requests in flight as it may. The slot is free when the request has
+ * ended; the hold ends later, when the outcome is stored and the job is out of the queue with it (a retry is a job of its own).
+ * `letGo` ends holds, and slots of jobs that are not sent, once these are out of the queue or back in it. Only `claim` throws.
  */
 export class Deliveries {
   readonly #needs: Needs
   #isClaiming = false
-  /** Whether nothing may be claimed or sent. */
+  /** Whether nothing may be claimed or sent: from `close` to `open`. */
   isClosed = false
 
   constructor(needs: Needs) {
@@ -55,26 +55,26 @@ export class Deliveries {
   }
 
   /**
-   * Claims due jobs, starts to deliver them, answers how many. `paced`: for the loop that runs between `start` and `stop`;
-   * jobs of slow endpoints may be left to a later claim. Else for a `tick` of the host, which delivers what is due, and ends.
+   * Claims due jobs, starts to deliver them, answers how many. `paced`: tries of slow endpoints are spread out over later claims, as
+   * the loop between `start` and `stop` wants it. A `tick` of the host does not: it delivers what is due, and ends.
    */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
     const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
     this.#isClaiming = true
     try {
-      await ctx.clock.ready() // it tells the engine's time, which leases are counted in
+      await ctx.clock.ready() // the clock tells the time of the queue's engine: leases are counted in it
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
       // How many jobs of an endpoint may be claimed to wait in its line: none where a rate limit might refuse them.
       const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
-      const request = slots.request({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
-      const loads = ctx.ownQueue // whether the queue is part of the storage: then it can load the attempts in the same step
-      const claims = await ctx.queue.claim({ ...request, leaseMs, now: ctx.clock.now(), loads })
+      const claimRequest = slots.claimRequest({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
+      const loads = ctx.ownQueue // whether the queue is part of the storage: then claims bring their attempts, and `load` keeps these
+      const claims = await ctx.queue.claim({ ...claimRequest, leaseMs, now: ctx.clock.now(), loads })
       // A slow or new endpoint has a single slot, which the queue does not know: what it gave beyond that is surplus.
-      const { admitted, surplus } = slots.taken(claims, request)
-      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // what came loaded goes at once
-      const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // not by `letGo`: it has no slot and no hold
-      if (!paced) await givenBack // a tick claims again at once, and is to find the surplus in the queue
+      const { admitted, surplus } = slots.taken(claims, claimRequest)
+      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // loaded or not; an endpoint is in one part
+      const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // it has no slot and no hold that `letGo` would end
+      if (!paced) await givenBack // a tick is to find the surplus in the queue; when the engine is away this fails at once
       return admitted.length
     } finally {
       this.#isClaiming = false
@@ -87,12 +87,12 @@ export class Deliveries {
     limits.markUndecided(claimed)
     const { granted, refused, obsolete } = await this.#loadAndLimit(claimed)
     const claimsLeftSomeOut = limits.markDecided(claimed)
-    await lines.enterAll(granted, paced) // into their lines: nobody waits until they are sent
+    await lines.enterAll(granted, paced) // waits until all are in their lines, not until they are sent
     await Promise.all([letGo.complete(obsolete), letGo.giveBack(refused)])
-    if (claimsLeftSomeOut) wakeup.wake('limited') // another claim, for what these left out
+    if (claimsLeftSomeOut) wakeup.wake('limited') // has the loop claim what claims left out meanwhile
   }
 
-  /** `granted` may be sent now, `refused` later. The attempts of `obsolete` jobs have ended, or were deleted. */
+  /** `granted` may be sent now, `refused` later: the queue knows when limits allow it. Attempts of `obsolete` jobs ended or are gone. */
   async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
     const { deliver, limits, complain } = this.#needs
     try {
@@ -106,26 +106,26 @@ export class Deliveries {
     }
   }
 
-  /** Sends a job whose turn has come. `leaveLine`: the next one has its turn; where this one was slow, those behind are given back. */
+  /** Sends a job whose turn has come. `leaveLine` sends the next of its line, or gives back all: others may send them sooner. */
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, leaveLine: LeaveLine): Promise<void> {
     const { ctx, deliver, slots, holds, letGo, rests, outcomes } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
     try {
-      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation) // canceled when the lease is lost
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation) // null when canceled
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
       rests.begin(claim.group) // this process lacked a connection, or a place to run the plugin: claims leave the endpoint out a while
-      leaveLine({ isSlow: true })
+      leaveLine('give-back')
       return await letGo.giveBack([hold])
     }
     slots.freed(claim, sent?.slow ?? null)
-    leaveLine({ isSlow: sent?.slow ?? true }) // where nobody knows, those behind are given back too
-    // To linger, and be stored with others, pays where the storage is another process. After a slow request it keeps nobody waiting.
+    leaveLine(sent?.slow === false ? 'send-next' : 'give-back') // also where nobody knows how slow it was
+    // To linger, and be stored with others, pays where the storage is another process. After a slow request 100 ms are nothing.
     const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true)
-    // Without `sent` the lease was lost, or nobody knows what the receiver got: the job is tried again once its lease has ended.
+    // Without `sent`, or when storing is canceled too (lost lease, or `stop` has no more time), the job is tried again after its lease.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
     letGo.ended(hold)
   }
@@ -134,8 +134,8 @@ export class Deliveries {
   async close(): Promise<void> {
     const { lines, holds, outcomes } = this.#needs
     this.isClosed = true
-    lines.close() // gives back what waits
-    holds.close() // from now on what the queue cannot take back now is left to its lease
+    lines.close() // gives back what waits, and what comes
+    holds.close() // what the queue cannot take back at once is left to its lease
     outcomes.close() // from now on none lingers
     while (holds.size > 0 || this.#isClaiming) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
   }

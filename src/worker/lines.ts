@@ -52,8 +52,8 @@ interface Line {
   readonly waitingLow: Waiting[]
 }
 
-/** The request of a job has ended, so that the next of its line may begin. `isSlow`: those behind are given back instead. */
-export type LeaveLine = (how: { readonly isSlow: boolean }) => void
+/** The request of a job has ended, so that the next of its line may begin. `give-back`: all that wait are given back instead. */
+export type LeaveLine = (then: 'send-next' | 'give-back') => void
 
 interface LineNeeds {
   /** Whether an endpoint is slow, or not known yet. */
@@ -148,11 +148,11 @@ export class Lines {
     const since = this.#ctx.clock.elapsed()
     line.inFlight++
     if (isLow(job)) line.lowInFlight++
-    this.#doors!.send(job, paced, ({ isSlow }) => {
+    this.#doors!.send(job, paced, (then) => {
       line.inFlight--
       if (isLow(job)) line.lowInFlight--
       this.#note(group, this.#ctx.clock.elapsed() - since)
-      if (isSlow) this.#giveBack(line)
+      if (then === 'give-back') this.#giveBack(line)
       this.#next(group, line)
       if (line.inFlight === 0) this.#byGroup.delete(group)
     })

@@ -89,7 +89,7 @@ export class Slots {
    * What to ask of a claim that begins now. `paced`: a few jobs at a time where requests take long. `leaveOut`: endpoints
    * that may not be claimed for other reasons than slots. `ahead`: how many jobs of an endpoint may wait here for a slot.
    */
-  request({ paced, leaveOut, ahead }: Asking): SlotRequest {
+  claimRequest({ paced, leaveOut, ahead }: Asking): SlotRequest {
     this.#turn?.stop()
     this.#turn = null
     const busy = new Set([...this.#inUse.byGroup.keys(), ...this.backlog.claimBegins()])

@@ -22,7 +22,7 @@ function set(settings: { concurrency: number; perEndpoint: number }) {
   let made = 0
   const claims = (count: number, group: string, workspace = 'w'): Claim[] =>
     Array.from({ length: count }, () => ({ id: `j${++made}`, workspace, group, due_at: 0, token: 't' }))
-  const ask = () => slot.request({ paced: false, leaveOut: [], ahead: () => 0 })
+  const ask = () => slot.claimRequest({ paced: false, leaveOut: [], ahead: () => 0 })
   const take = (...taken: Claim[]) => slot.taken(taken, ask()).admitted
   /** An endpoint that has answered once. */
   const proven = (group: string, workspace = 'w') => {
