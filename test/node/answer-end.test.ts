@@ -24,10 +24,20 @@ function drip(socket: Socket, pieces: readonly string[], everyMs: number): void 
   socket.on('close', () => clearInterval(timer))
 }
 
-async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number }> {
+/** `ranMs`: `tookMs` without the time in which this process was held. On a busy machine that may be seconds. */
+async function timed<T>(work: Promise<T>): Promise<{ result: T; tookMs: number; ranMs: number }> {
   const startedAt = performance.now()
+  let heldMs = 0
+  let last = startedAt
+  const timer = setInterval(() => {
+    const now = performance.now()
+    heldMs += Math.max(0, now - last - 20)
+    last = now
+  }, 10)
   const result = await work
-  return { result, tookMs: performance.now() - startedAt }
+  clearInterval(timer)
+  const tookMs = performance.now() - startedAt
+  return { result, tookMs, ranMs: tookMs - heldMs }
 }
 
 /** A status line and headers of so many bytes in all. */
@@ -44,10 +54,10 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       ['that ends with the connection', `HTTP/1.0 200 OK\r\n\r\npart`],
     ])('%s that stalls has one second, and the connection is closed', async (_what, bytes) => {
       const { url, sockets } = await rawReceiver(onRequest((socket) => void socket.write(bytes)))
-      const { result, tookMs } = await timed(client().send(url, { timeoutMs: 30_000 }))
+      const { result, tookMs, ranMs } = await timed(client().send(url, { timeoutMs: 30_000 }))
       expect(result).toMatchObject({ kind: 'response', status: 200, body: 'part', ended: false })
       expect(tookMs).toBeGreaterThan(restOfAnswerMs - 50)
-      expect(tookMs).toBeLessThan(restOfAnswerMs + 500)
+      expect(ranMs).toBeLessThan(restOfAnswerMs + 500)
       await expect.poll(() => sockets.size).toBe(0)
     })
 
@@ -62,11 +72,11 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
           )
         }),
       )
-      const { result, tookMs } = await timed(client().send(url, { timeoutMs: 30_000 }))
+      const { result, ranMs } = await timed(client().send(url, { timeoutMs: 30_000 }))
       const { body, ended } = expectKind(result, 'response')
       expect(ended).toBe(false)
       expect(body).toMatch(/^x{20,50}$/)
-      expect(tookMs).toBeLessThan(restOfAnswerMs + 500)
+      expect(ranMs).toBeLessThan(restOfAnswerMs + 500)
       await expect.poll(() => sockets.size).toBe(0)
     })
 
@@ -112,9 +122,9 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       const { url } = await rawReceiver(
         onRequest((socket) => drip(socket, [`${head}content-length: 4\r\n\r\n`, 'la', 'te'], 300)),
       )
-      const { result, tookMs } = await timed(client().send(url, { timeoutMs: 500 }))
+      const { result, ranMs } = await timed(client().send(url, { timeoutMs: 500 }))
       expect(result).toMatchObject({ kind: 'response', status: 200, body: '', ended: false })
-      expect(tookMs).toBeLessThan(800)
+      expect(ranMs).toBeLessThan(800)
     })
 
     test('that is longer than what is recorded did come in time', async () => {
@@ -162,9 +172,9 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       ['an answer after one', `HTTP/1.1 103 Early Hints\r\n\r\n${head}x: ${'a'.repeat(20_000)}`],
     ])('ends a try at once for %s', async (_what, bytes) => {
       const { url, sockets } = await rawReceiver(onRequest((socket) => void socket.write(bytes)))
-      const { result, tookMs } = await timed(client().send(url))
+      const { result, ranMs } = await timed(client().send(url))
       expect(result).toEqual({ kind: 'error', message: headTooLong, unreachable: false })
-      expect(tookMs).toBeLessThan(1000)
+      expect(ranMs).toBeLessThan(1000)
       await expect.poll(() => sockets.size).toBe(0)
     })
 
@@ -174,10 +184,10 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       ['a trailer', `${chunked}2\r\nok\r\n0\r\nx: ${'a'.repeat(20_000)}`],
     ])('ends an answer at once with what came of it, for %s', async (_what, bytes) => {
       const { url, sockets } = await rawReceiver(onRequest((socket) => void socket.write(bytes)))
-      const { result, tookMs } = await timed(client().send(url))
+      const { result, ranMs } = await timed(client().send(url))
       expect(result).toMatchObject({ kind: 'response', status: 200, ended: false })
       expect(expectKind(result, 'response').body).toMatch(/^ok/)
-      expect(tookMs).toBeLessThan(restOfAnswerMs - 300)
+      expect(ranMs).toBeLessThan(restOfAnswerMs - 300)
       await expect.poll(() => sockets.size).toBe(0)
     })
 
@@ -191,9 +201,9 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       )
       const sendFor = (length: number) => client().send(url, { request: { headers: { 'x-length': `${length}` } } })
       expect(await sendFor(16_000)).toMatchObject({ kind: 'response', body: 'ok', ended: true })
-      const { result, tookMs } = await timed(sendFor(20_000))
+      const { result, ranMs } = await timed(sendFor(20_000))
       expect(result).toMatchObject({ kind: 'response', body: '', ended: false })
-      expect(tookMs).toBeLessThan(restOfAnswerMs - 300)
+      expect(ranMs).toBeLessThan(restOfAnswerMs - 300)
     })
 
     test('counts each answer of a kept connection for itself, and no byte of a body', async () => {
