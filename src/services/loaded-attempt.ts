@@ -14,6 +14,9 @@ export interface Loaded {
 export interface Sent {
   readonly outcome: Outcome
   readonly startedAt: number
-  /** Whether the endpoint timed out, could not be reached, or the answer did not end in time. */
-  readonly slow: boolean
+  /**
+   * Whether the endpoint timed out, could not be reached, or the answer did not end in time. Null when that is not known, since
+   * the address was denied or a plugin failed. False where the attempt was canceled: many such may wait, and each ends at once.
+   */
+  readonly slow: boolean | null
 }

@@ -91,7 +91,7 @@ export class AttemptSender {
     } catch (cause) {
       if (until.canceled) return null
       if (cause instanceof PosthornError && cause.code === 'overloaded') return 'busy'
-      return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: false }
+      return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: null }
     }
 
     const sentAt = clock.now()
@@ -140,7 +140,8 @@ class Sending implements SendOptions {
   }
 }
 
-function isSlow(reply: Reply): boolean {
+function isSlow(reply: Reply): boolean | null {
+  if (reply.kind === 'denied') return null // nothing was sent
   if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the application may leave out `ended`
   return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }

@@ -12,14 +12,15 @@ export interface TickReport {
 export interface Worker {
   /**
    * Claims and delivers, stores what async sources accepted, and does the minute's work, until `stop`. Calls during a
-   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop.
+   * start get the same promise: all of them resolve, or all reject. A call during a stop starts again after the stop, or rejects
+   * with `unavailable` when `stop` is called again before that.
    */
   start(): Promise<void>
   /**
    * Claims nothing more. Requests in flight may finish within `timeoutMs` (milliseconds, default 10,000). Then requests are
    * aborted, and their jobs wait in the queue until the leases end. Resolves within `timeoutMs` and a second, whatever the
    * engine does: calls that wait for the engine then get `unavailable`. During a start it waits for the start, then stops.
-   * May be called at any time, any number of times.
+   * May be called at any time, any number of times; a call with a shorter time shortens a stop that is under way.
    */
   stop(options?: { timeoutMs?: number }): Promise<void>
   /**

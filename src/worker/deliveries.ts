@@ -122,7 +122,7 @@ export class Deliveries {
       return await letGo.giveBack([hold])
     }
     slots.freed(claim, sent?.slow ?? null)
-    leaveLine(sent?.slow === false ? 'send-next' : 'give-back') // also where nobody knows how slow it was
+    leaveLine(sent === null || sent.slow === true ? 'give-back' : 'send-next')
     // To linger, and be stored with others, pays where the storage is another process. After a slow request 100 ms are nothing.
     const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true)
     // Without `sent`, or when storing is canceled too (lost lease, or `stop` has no more time), the job is tried again after its lease.
@@ -130,14 +130,14 @@ export class Deliveries {
     letGo.ended(hold)
   }
 
-  /** Claims and sends nothing more until `open`. Requests in flight go on. Resolves when this process holds no job. */
-  async close(): Promise<void> {
+  /** Claims and sends nothing more until `open`. Requests in flight go on. Resolves when this process holds no job, or after `isLate`. */
+  async close(isLate: () => boolean): Promise<void> {
     const { lines, holds, outcomes } = this.#needs
     this.isClosed = true
     lines.close() // gives back what waits, and what comes
     holds.close() // what the queue cannot take back at once is left to its lease
     outcomes.close() // from now on none lingers
-    while (holds.size > 0 || this.#isClaiming) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
+    while (!isLate() && (holds.size > 0 || this.#isClaiming)) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
   }
 
   open(): void {

@@ -28,7 +28,9 @@ export class Rests {
     if (this.#until.size >= maxResting) return
     this.#until.delete(group)
     this.#until.set(group, this.#clock.elapsed() + restMs)
-    if (this.#until.size === 1) this.#ringIn(restMs)
+    if (this.#until.size > 1) return
+    this.#stop() // that of an earlier rest of the same endpoint
+    this.#ringIn(restMs)
   }
 
   /** Milliseconds until the first rest ends; 0 when nothing rests. */

@@ -1,7 +1,6 @@
 import { PosthornError } from '../errors.ts'
 import { engineParts } from '../services/engine-parts.ts'
 import { withDeadline } from '../runtime/deadline.ts'
-import { startTimer } from '../runtime/timer.ts'
 import type { TickReport, Worker } from '../surface/worker.ts'
 import { Deliveries } from './deliveries.ts'
 import { InboxConsumer } from './inbox.ts'
@@ -16,6 +15,7 @@ import { RateLimits } from './rate-limits.ts'
 import { Rests } from './resting-endpoints.ts'
 import { Run } from './run.ts'
 import { Slots } from './slots.ts'
+import { StopDeadline } from './stop-deadline.ts'
 import { requeue } from './requeue.ts'
 import { upkeep } from './upkeep.ts'
 import { Company } from './company.ts'
@@ -34,6 +34,8 @@ export class LocalWorker implements Worker {
   #state: 'stopped' | 'starting' | 'running' | 'stopping' = 'stopped'
   /** The last change of state, under way or done. */
   #change: Promise<void> = Promise.resolve()
+  /** A stop that is under way. A start may wait for it already. */
+  #stopping: { readonly deadline: StopDeadline; readonly done: Promise<void> } | null = null
   #run: Run
 
   constructor(needs: Needs) {
@@ -45,76 +47,103 @@ export class LocalWorker implements Worker {
 
   start(): Promise<void> {
     if (this.#state === 'starting' || this.#state === 'running') return this.#change
-    this.#change = this.#state === 'stopping' ? this.#change.then(() => this.#begin()) : this.#begin()
     this.#state = 'starting'
-    return this.#change
+    const change: Promise<void> =
+      this.#stopping === null ? this.#begin() : this.#beginAfter(this.#stopping.done, () => this.#change === change)
+    this.#change = change
+    return change
   }
 
   stop({ timeoutMs = 10_000 }: { timeoutMs?: number } = {}): Promise<void> {
-    if (this.#state === 'stopping') return this.#change
-    this.#change = this.#state === 'starting' ? this.#endAfter(this.#change, timeoutMs) : this.#end(timeoutMs)
+    if (this.#stopping === null) {
+      const deadline = new StopDeadline(this.#needs.ctx.clock, timeoutMs)
+      this.#stopping = { deadline, done: this.#end(deadline, this.#state === 'starting' ? this.#change : null) }
+    } else this.#stopping.deadline.atMost(timeoutMs)
     this.#state = 'stopping'
+    this.#change = this.#stopping.done
     return this.#change
   }
 
   async #begin(): Promise<void> {
     const run = (this.#run = new Run(this.#needs, this.#parts))
+    this.#parts.deliveries.open()
     try {
       await run.begin()
-      if (this.#state === 'starting') this.#state = 'running'
+      this.#becomes('running')
     } catch (cause) {
       run.abort()
-      if (this.#state === 'starting') this.#state = 'stopped'
+      this.#becomes('stopped')
       await run.closeListeners()
       throw cause
     }
   }
 
-  /** Waits for a start, then stops. Aborts a start that takes longer than `timeoutMs`. */
-  async #endAfter(starting: Promise<void>, timeoutMs: number): Promise<void> {
-    const { clock } = this.#needs.ctx
-    const since = clock.elapsed()
-    const late = () => new PosthornError('unavailable', 'the start took too long')
-    await withDeadline(clock, timeoutMs, starting, late).catch(() => {}) // the caller of `start` gets the error
-    await this.#end(Math.max(timeoutMs - (clock.elapsed() - since), 0))
+  /** The end of a start. While a stop is under way, it is that stop which ends the run. */
+  #becomes(state: 'running' | 'stopped'): void {
+    if (this.#state === 'starting' && this.#stopping === null) this.#state = state
   }
 
-  async #end(timeoutMs: number): Promise<void> {
-    const { ctx, ingest, deliver, jobs } = this.#needs
-    const { deliveries, holds, rests } = this.#parts
+  /** Begins when a stop has ended. `isWanted`: no other stop was asked for meanwhile. */
+  async #beginAfter(stopped: Promise<void>, isWanted: () => boolean): Promise<void> {
+    await stopped
+    if (!isWanted()) throw new PosthornError('unavailable', 'it was stopped before it started')
+    await this.#begin()
+  }
+
+  /** Waits for a start that is under way, and aborts it when that takes too long. Then stops. */
+  async #end(deadline: StopDeadline, starting: Promise<void> | null): Promise<void> {
+    const { ingest, deliver, jobs } = this.#needs
+    const { holds, rests } = this.#parts
+    const late = () => new PosthornError('unavailable', 'the worker stopped')
+    // The caller of `start` gets the error.
+    if (starting !== null) await deadline.within(starting, 0, late).catch(() => {})
     const run = this.#run
     run.abort()
     jobs.set(false)
-    const stopAborting = startTimer(ctx.clock, timeoutMs, () => holds.cancelAll())
-    const late = () => new PosthornError('unavailable', 'the worker stopped')
+    const stopAborting = deadline.alarm(0, () => holds.cancelAll())
+    let isLate = false
     try {
-      await withDeadline(ctx.clock, timeoutMs + graceMs, this.#finish(run), late)
+      await deadline.within(
+        this.#finish(run, () => isLate),
+        graceMs,
+        late,
+      )
     } catch {
+      isLate = true
       // Callers that wait for the engine get an error now. Jobs whose outcomes are not stored wait for their leases to end.
       ingest.giveUp()
       deliver.giveUp()
       this.#parts.inbox.giveUp()
-      void ctx.http.close?.()
+      void this.#closeHttp()
     } finally {
       stopAborting()
       rests.end()
       await this.#release()
-      deliveries.open()
+      this.#stopping = null
       if (this.#state === 'stopping') this.#state = 'stopped'
     }
   }
 
-  async #finish(run: Run): Promise<void> {
-    const { ctx, ingest, deliver, background } = this.#needs
+  async #finish(run: Run, isLate: () => boolean): Promise<void> {
+    const { ingest, deliver, background } = this.#needs
     const closing = run.closeListeners()
-    const closed = this.#parts.deliveries.close()
+    const closed = this.#parts.deliveries.close(isLate)
     this.#parts.room.clear()
     await closed
     await run.loopsEnded()
     await ingest.idle()
     await this.#parts.inbox.idle()
     await Promise.all([ingest.idle(), deliver.idle(), background.idle(), closing])
-    await ctx.http.close?.()
+    if (!isLate()) await this.#closeHttp() // else a later start may use it
+  }
+
+  async #closeHttp(): Promise<void> {
+    const { http, log } = this.#needs.ctx
+    try {
+      await http.close?.()
+    } catch (cause) {
+      log.warn('the HTTP client could not be closed', { cause })
+    }
   }
 
   /** Engines that opened connections by themselves close them. */
@@ -130,11 +159,18 @@ export class LocalWorker implements Worker {
   }
 
   tick(options?: { budgetMs?: number }): Promise<TickReport> {
+    this.#openUnlessStopping()
     return this.#passes.tick(options)
   }
 
   drain(options?: { until?: number }): Promise<void> {
+    this.#openUnlessStopping()
     return this.#passes.drain(options)
+  }
+
+  /** After a stop nothing is claimed, until a start or one of these calls. */
+  #openUnlessStopping(): void {
+    if (this.#stopping === null) this.#parts.deliveries.open()
   }
 }
 

@@ -125,6 +125,26 @@ describe('one endpoint', () => {
     expect(inFlightTo('slow')).toHaveLength(4)
     await stop()
   })
+
+  test.each([
+    ['timed out', timedOut],
+    ['was never tried', null],
+  ])('that %s gets one request at a time, whatever was not sent to it', async (_what, first) => {
+    const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
+    await endpoint('silent')
+    await publish('silent', 20)
+    await posthorn.start()
+    await clock.advance(0)
+    if (first !== null) inFlightTo('silent')[0]!.answer(first)
+    await clock.advance('5s')
+    for (let n = 0; n < 3; n++) {
+      expect(inFlightTo('silent')).toHaveLength(1)
+      inFlightTo('silent')[0]!.answer({ kind: 'denied', message: 'the host is denied' })
+      await clock.advance('5s')
+    }
+    expect(inFlightTo('silent')).toHaveLength(1)
+    await stop()
+  })
 })
 
 test('endpoints that do not answer have half of the slots together, and a healthy one finds the others free', async () => {

@@ -359,6 +359,103 @@ describe('start and stop together', () => {
     await posthorn.stop()
   })
 
+  test('a stop with less time shortens the one that is under way', async () => {
+    const { posthorn, clock, http, publish } = await instance()
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    expect(http.inFlight).toHaveLength(1)
+    let stopped = 0
+    const stopping = [60_000, 0, 30_000].map((timeoutMs) => posthorn.stop({ timeoutMs }).then(() => stopped++))
+    await clock.advance(1000)
+    expect(stopped).toBe(3)
+    await Promise.all(stopping)
+    expect(http.inFlight).toEqual([])
+  })
+
+  test('a start that waits for a stop does not begin when another stop was asked for', async () => {
+    const { posthorn, clock, http, publish } = await instance()
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    const first = posthorn.stop({ timeoutMs: 60_000 })
+    const starting = posthorn.start().catch((cause: unknown) => cause)
+    const second = posthorn.stop({ timeoutMs: 0 })
+    await clock.advance(1000)
+    await Promise.all([first, second])
+    expect(await starting).toMatchObject({ code: 'unavailable' })
+    await publish()
+    await clock.advance('1m')
+    expect(http.sent).toHaveLength(1)
+    await posthorn.start()
+    await clock.advance(0)
+    expect(http.sent.length).toBeGreaterThan(1)
+    const last = posthorn.stop({ timeoutMs: 0 })
+    await clock.advance(1000)
+    await last
+  })
+
+  test('of starts between stops the last one counts', async () => {
+    const { posthorn, clock, http, publish } = await instance()
+    await posthorn.start()
+    const stops = [posthorn.stop()]
+    const starts = [posthorn.start()]
+    stops.push(posthorn.stop())
+    starts.push(posthorn.start())
+    const outcomes = Promise.allSettled(starts)
+    await clock.advance(1000)
+    await Promise.all(stops)
+    expect((await outcomes).map(({ status }) => status)).toEqual(['rejected', 'fulfilled'])
+    await publish()
+    await clock.advance(0)
+    expect(http.sent).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(1000)
+    await posthorn.stop()
+  })
+
+  test('a claim that answers after a stop that was out of time is sent by nobody, until the next start', async () => {
+    const storage = memory()
+    let answer = () => {}
+    let holdsClaims = true
+    const slow = intercepted(storage, async (call, next) => {
+      const claims = await next()
+      if (call === 'queue.claim' && holdsClaims && (claims as unknown[]).length > 0) {
+        holdsClaims = false
+        await new Promise<void>((resolve) => (answer = resolve))
+      }
+      return claims
+    })
+    const { posthorn, clock, http, publish } = await instance({ storage: slow })
+    await posthorn.start()
+    await publish()
+    await clock.advance(0)
+    const stopping = posthorn.stop({ timeoutMs: 1000 })
+    await clock.advance(2000)
+    await stopping
+    answer()
+    await clock.advance('1s')
+    expect(http.sent).toEqual([])
+    await posthorn.start()
+    await clock.advance('1s')
+    expect(http.sent).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await clock.advance(1000)
+    await posthorn.stop()
+  })
+
+  test('a client of HTTP that cannot be closed does not keep a stop from its end', async () => {
+    const { posthorn, clock, http } = await instance()
+    Object.assign(http, { close: () => Promise.reject(new Error('no')) })
+    await posthorn.start()
+    let isStopped = false
+    const stopping = posthorn.stop().then(() => (isStopped = true))
+    await clock.advance(0)
+    await clock.advance(1)
+    expect(isStopped).toBe(true)
+    await stopping
+  })
+
   test('a stop keeps to its time though the engine is silent: callers that wait get `unavailable`, publishing works after it', async () => {
     const engine = memory()
     let isSilent = false
