@@ -99,8 +99,8 @@ class EngineTime {
       this.#warn(fresh)
       this.#known = fresh
     } catch (cause) {
-      if (this.#known === null) throw cause
-      this.#warn(this.#known)
+      // After a step of the wall clock this process may have been suspended: what passed meanwhile only the engine knows.
+      if (this.#known === null || this.#steppedMs(this.#known) !== 0) throw cause
       this.#known = { engine: this.now(), wall: wall(), elapsed: elapsed() } // the engine is asked again in a minute
       this.#log.warn('the storage did not tell its time', { cause })
     }

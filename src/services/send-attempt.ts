@@ -34,7 +34,8 @@ export class AttemptSender {
   attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null> {
     const { delivery, endpoint } = loaded
     if (endpoint === null) return this.#unsent({ kind: 'endpoint_gone' })
-    if (!endpoint.enabled) return this.#unsent({ kind: 'endpoint_disabled' })
+    const isTest = delivery.attempt.trigger_mode === 'TEST' // made also while the endpoint is off: to see whether it may be on again
+    if (!endpoint.enabled && !isTest) return this.#unsent({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return this.#unsent({ kind: 'event_gone' })
     return this.#ctx.telemetry === undefined
       ? this.#prepareAndSend(loaded, endpoint, delivery.event, until, null)

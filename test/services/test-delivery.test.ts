@@ -73,21 +73,22 @@ describe('a test delivery', () => {
     posthorn.on('attempt', ({ attempt }) => void ended.push(attempt.scheduled_at))
     const now = posthorn.clock.now()
     const made = await posthorn.endpoints.test('default', 'shop')
-    await posthorn.endpoints.update('default', 'shop', { enabled: false })
-    const canceled = await posthorn.endpoints.test('default', 'shop')
+    const again = await posthorn.endpoints.test('default', 'shop')
     const listed = await posthorn.attempts.list('default')
-    const shown = [made, canceled, ...listed.data].map((attempt) => attempt.scheduled_at)
+    const shown = [made, again, ...listed.data].map((attempt) => attempt.scheduled_at)
     expect(shown).toEqual([now, now, now, now])
     expect(ended).toEqual([now, now])
   })
 
-  test('to a disabled endpoint says so', async () => {
+  test('is made also to a disabled endpoint, which stays disabled', async () => {
     const posthorn = createTestPosthorn()
     await withEndpoint(posthorn, { enabled: false })
     expect(await posthorn.endpoints.test('default', 'shop')).toMatchObject({
-      status: 'CANCELED',
-      error_code: 'ENDPOINT_DISABLED',
+      status: 'SUCCESSFUL',
+      trigger_mode: 'TEST',
     })
+    expect(posthorn.deliveries).toHaveLength(1)
+    expect(await posthorn.endpoints.get('default', 'shop')).toMatchObject({ enabled: false })
   })
 
   test('has the type and the data that are asked for, over HTTP byte for byte', async () => {
