@@ -42,6 +42,21 @@ function deferred() {
   return { promise, resolve, reject }
 }
 
+/** A storage whose first claim that brings jobs answers when `answer` is called. */
+function withLateClaim(storage: ReturnType<typeof memory>) {
+  let answer = (): void => {}
+  let isFirst = true
+  const slow = intercepted(storage, async (call, next) => {
+    const claims = await next()
+    if (call === 'queue.claim' && isFirst && (claims as unknown[]).length > 0) {
+      isFirst = false
+      await new Promise<void>((resolve) => (answer = resolve))
+    }
+    return claims
+  })
+  return { slow, answer: () => answer() }
+}
+
 describe('start', () => {
   test('delivers what is published afterwards, at once', async () => {
     const { posthorn, clock, http, publish, statuses } = await instance()
@@ -196,14 +211,7 @@ describe('stop', () => {
 
   test('waits for a claim that is under way, gives back what it brings, and sends nothing afterwards', async () => {
     const storage = memory()
-    let answer = () => {}
-    const slow = intercepted(storage, async (call, next) => {
-      const claims = await next()
-      if (call === 'queue.claim' && (claims as unknown[]).length > 0) {
-        await new Promise<void>((resolve) => (answer = resolve))
-      }
-      return claims
-    })
+    const { slow, answer } = withLateClaim(storage)
     const { posthorn, clock, http, publish } = await instance({ storage: slow })
     await posthorn.start()
     await publish()
@@ -415,17 +423,7 @@ describe('start and stop together', () => {
   })
 
   test('a claim that answers after a stop that was out of time is sent by nobody, until the next start', async () => {
-    const storage = memory()
-    let answer = () => {}
-    let holdsClaims = true
-    const slow = intercepted(storage, async (call, next) => {
-      const claims = await next()
-      if (call === 'queue.claim' && holdsClaims && (claims as unknown[]).length > 0) {
-        holdsClaims = false
-        await new Promise<void>((resolve) => (answer = resolve))
-      }
-      return claims
-    })
+    const { slow, answer } = withLateClaim(memory())
     const { posthorn, clock, http, publish } = await instance({ storage: slow })
     await posthorn.start()
     await publish()
