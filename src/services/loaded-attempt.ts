@@ -15,8 +15,8 @@ export interface Sent {
   readonly outcome: Outcome
   readonly startedAt: number
   /**
-   * Whether the endpoint timed out, could not be reached, or the answer did not end in time. Null when that is not known, since
-   * the address was denied or a plugin failed. False where the attempt was canceled: many such may wait, and each ends at once.
+   * Whether the endpoint timed out, could not be reached, or the answer did not end in time. `unsent`: nothing was sent, as the
+   * address was denied or a plugin failed. False for canceled attempts: of an endpoint that is off many may wait, and each ends at once.
    */
-  readonly slow: boolean | null
+  readonly slow: boolean | 'unsent'
 }

@@ -92,7 +92,7 @@ export class AttemptSender {
     } catch (cause) {
       if (until.canceled) return null
       if (cause instanceof PosthornError && cause.code === 'overloaded') return 'busy'
-      return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: null }
+      return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: 'unsent' }
     }
 
     const sentAt = clock.now()
@@ -111,7 +111,11 @@ export class AttemptSender {
     if (reply.kind !== 'denied') counters.outbound++ // nothing was sent to a denied address
     if (reply.kind === 'aborted') return null
     const latency = Math.round(clock.elapsed() - since)
-    return { outcome: this.#recorder.outcomeOf(reply, request, event, latency), startedAt: sentAt, slow: isSlow(reply) }
+    return {
+      outcome: this.#recorder.outcomeOf(reply, request, event, latency),
+      startedAt: sentAt,
+      slow: slownessOf(reply),
+    }
   }
 
   #pluginFailed({ delivery }: Loaded, endpoint: Endpoint, cause: unknown): Outcome {
@@ -141,8 +145,8 @@ class Sending implements SendOptions {
   }
 }
 
-function isSlow(reply: Reply): boolean | null {
-  if (reply.kind === 'denied') return null // nothing was sent
+function slownessOf(reply: Reply): Sent['slow'] {
+  if (reply.kind === 'denied') return 'unsent'
   if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the application may leave out `ended`
   return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
 }

@@ -8,16 +8,20 @@ import type { Needs } from './needs.ts'
 export class Passes {
   readonly #needs: Needs
   readonly #parts: Parts
+  readonly #open: () => void
 
-  constructor(needs: Needs, parts: Parts) {
+  /** @param open lets deliveries be made, also after a stop; not while one is under way. */
+  constructor(needs: Needs, parts: Parts, open: () => void) {
     this.#needs = needs
     this.#parts = parts
+    this.#open = open
   }
 
   /** See `Worker`. Also waits until the attempts that it began have ended. */
   async tick({ budgetMs = 10_000 }: { budgetMs?: number } = {}): Promise<TickReport> {
     const { ctx, background } = this.#needs
     const { outcomes, upkeep, requeue, inbox, holds } = this.#parts
+    this.#open()
     const { delivered, failed } = outcomes.ended
     const since = ctx.clock.elapsed()
     const isInTime = (): boolean => ctx.clock.elapsed() - since < budgetMs

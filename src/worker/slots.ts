@@ -1,6 +1,7 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import { startTimer } from '../runtime/timer.ts'
+import type { Sent } from '../services/loaded-attempt.ts'
 import { Backlog } from './backlog.ts'
 import { TenantSlots, type SlotRequest } from './tenant-slots.ts'
 import { Pace } from './pace.ts'
@@ -208,10 +209,10 @@ export class Slots {
   }
 
   /**
-   * A request ended, or is not made. `isSlow`: whether the endpoint was slow; null when nobody knows. Wakes when a job may
-   * be claimed now that could not be claimed before.
+   * A try ended, or is not made. `slow`: whether the endpoint was slow, or that nothing was sent to it; null when nobody knows.
+   * Wakes when a job may be claimed now that could not be claimed before.
    */
-  freed(claim: Claim, isSlow: boolean | null): void {
+  freed(claim: Claim, slow: Sent['slow'] | null): void {
     const wasFull = this.mayClaim() === 0
     const { workspace, group, priority } = claim
     const wasAtCap =
@@ -219,7 +220,7 @@ export class Slots {
       (priority === 'low' && this.#inUse.isShortOfLow(group))
     this.#spread.ended(claim.id)
     this.pace.ended(claim)
-    const isProven = isSlow !== null && this.#slow.ended(claim, isSlow)
+    const isProven = slow !== null && this.#slow.ended(claim, slow)
     const wasAtShare = this.#inUse.release(claim)
     this.#slow.freed(claim.group)
     const mayBring = wasFull || wasAtCap || (wasAtShare && this.#othersWait())

@@ -1,6 +1,7 @@
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Claim, Job } from '../contracts/queue.ts'
 import { mayTake } from '../core/fair-share.ts'
+import type { Sent } from '../services/loaded-attempt.ts'
 import type { Watched } from './watched.ts'
 import { Watchlist } from './watchlist.ts'
 
@@ -137,16 +138,20 @@ export class SlowEndpoints {
     return this.#list.get(group) !== undefined
   }
 
-  /** A try ended. Answers whether the endpoint may have more requests at once than before. */
-  ended(claim: Claim, isSlow: boolean): boolean {
+  /**
+   * A try ended. Answers whether the endpoint may have more requests at once than before. Where nothing was sent a slow endpoint
+   * stays slow, but a new one is no longer new: many such tries may wait, and each ends at once.
+   */
+  ended(claim: Claim, slow: Sent['slow']): boolean {
     const watched = this.#list.get(claim.group)
     if (watched?.kind === 'slow') {
+      if (slow === 'unsent') return false
       const tookMs = this.#clock.elapsed() - watched.triedAt
       this.#slowTakesMs += (tookMs - this.#slowTakesMs) / 4
     }
-    if (isSlow) this.#becameSlow(claim, watched)
+    if (slow === true) this.#becameSlow(claim, watched)
     else this.#answered(claim.group)
-    return !isSlow && watched !== undefined
+    return slow !== true && watched !== undefined
   }
 
   #becameSlow({ group, workspace }: Claim, watched: Watched | undefined): void {

@@ -41,7 +41,7 @@ export class LocalWorker implements Worker {
   constructor(needs: Needs) {
     this.#needs = needs
     this.#parts = makeParts(needs)
-    this.#passes = new Passes(needs, this.#parts)
+    this.#passes = new Passes(needs, this.#parts, () => this.#openUnlessStopping())
     this.#run = new Run(needs, this.#parts)
   }
 
@@ -159,16 +159,14 @@ export class LocalWorker implements Worker {
   }
 
   tick(options?: { budgetMs?: number }): Promise<TickReport> {
-    this.#openUnlessStopping()
     return this.#passes.tick(options)
   }
 
   drain(options?: { until?: number }): Promise<void> {
-    this.#openUnlessStopping()
     return this.#passes.drain(options)
   }
 
-  /** After a stop nothing is claimed, until a start or one of these calls. */
+  /** After a stop nothing is claimed, until a start or a tick. */
   #openUnlessStopping(): void {
     if (this.#stopping === null) this.#parts.deliveries.open()
   }

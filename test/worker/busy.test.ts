@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 
+import { engineClock } from '../../src/clock.ts'
 import type { HttpClient, SendOptions } from '../../src/contracts/http-client.ts'
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { PosthornError } from '../../src/errors.ts'
@@ -9,6 +10,8 @@ import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
 import { createTestPosthorn } from '../../src/testing/test-posthorn.ts'
 import type { Posthorn } from '../../src/surface/posthorn.ts'
+import { Rests } from '../../src/worker/resting-endpoints.ts'
+import { wakeup } from '../../src/worker/wakeup.ts'
 import { ok } from '../support/held-http.ts'
 
 const url = 'https://shop.test/hooks'
@@ -130,4 +133,20 @@ describe('a delivery for which there is no place', () => {
     await posthorn.clock.advance('10s')
     await stopping
   })
+})
+
+test('an endpoint that has no place again rests anew, and rings once', async () => {
+  const fake = fakeClock()
+  const clock = engineClock(fake, async () => 0, { debug() {}, info() {}, warn() {}, error() {} })
+  const causes: string[] = []
+  const rings = { ...wakeup(clock), wake: (cause: string) => void causes.push(cause) }
+  const rests = new Rests(clock, rings)
+  for (let n = 0; n < 3; n++) {
+    rests.begin('shop')
+    await fake.advance(100)
+  }
+  await fake.advance(399)
+  expect([causes, rests.has('shop')]).toEqual([[], true])
+  await fake.advance(1)
+  expect([causes, rests.has('shop')]).toEqual([['rested'], false])
 })

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { memory } from '../../adapters/memory/index.ts'
+import type { Reply } from '../../src/contracts/http-client.ts'
 import { portablePlatform } from '../../src/portable.ts'
 import { makePosthorn } from '../../src/posthorn.ts'
 import { fakeClock } from '../../src/testing/fake-clock.ts'
@@ -8,6 +9,7 @@ import { intercepted } from '../../src/testing/intercept.ts'
 import { claimed } from '../support/claimed.ts'
 import { heldHttp, ok, timedOut } from '../support/held-http.ts'
 
+const denied: Reply = { kind: 'denied', message: 'the host is denied' }
 const quiet = { debug() {}, info() {}, warn() {}, error() {} }
 
 async function instance(deliver: { concurrency: number; perEndpoint: number }) {
@@ -126,23 +128,33 @@ describe('one endpoint', () => {
     await stop()
   })
 
-  test.each([
-    ['timed out', timedOut],
-    ['was never tried', null],
-  ])('that %s gets one request at a time, whatever was not sent to it', async (_what, first) => {
+  test('that timed out gets one request at a time, whatever was not sent to it meanwhile', async () => {
     const { posthorn, clock, endpoint, publish, inFlightTo, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
     await endpoint('silent')
     await publish('silent', 20)
     await posthorn.start()
     await clock.advance(0)
-    if (first !== null) inFlightTo('silent')[0]!.answer(first)
-    await clock.advance('5s')
+    inFlightTo('silent')[0]!.answer(timedOut)
     for (let n = 0; n < 3; n++) {
-      expect(inFlightTo('silent')).toHaveLength(1)
-      inFlightTo('silent')[0]!.answer({ kind: 'denied', message: 'the host is denied' })
       await clock.advance('5s')
+      expect(inFlightTo('silent')).toHaveLength(1)
+      inFlightTo('silent')[0]!.answer(denied)
     }
+    await clock.advance('5s')
     expect(inFlightTo('silent')).toHaveLength(1)
+    await stop()
+  })
+
+  test('to which nothing may be sent has its tries one right after the other', async () => {
+    const { posthorn, clock, http, endpoint, publish, stop } = await instance({ concurrency: 10, perEndpoint: 4 })
+    await endpoint('forbidden')
+    await publish('forbidden', 200)
+    await posthorn.start()
+    for (let n = 0; n < 100; n++) {
+      await clock.advance(1)
+      for (const held of http.inFlight.slice()) held.answer(denied)
+    }
+    expect(http.sent).toHaveLength(200)
     await stop()
   })
 })

@@ -484,6 +484,15 @@ describe('start and stop together', () => {
 })
 
 describe('tick', () => {
+  test('delivers also after a stop', async () => {
+    const posthorn = createTestPosthorn()
+    await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
+    await posthorn.start()
+    await posthorn.stop()
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    expect(await posthorn.tick()).toEqual({ delivered: 1, failed: 0, remaining: 0 })
+  })
+
   test('does one pass of everything and tells what came of it', async () => {
     const posthorn = createTestPosthorn()
     await posthorn.endpoints.create('default', { request: { url: 'https://a.test/' }, events: ['*'] })
