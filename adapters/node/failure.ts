@@ -13,6 +13,8 @@ export class Failure extends Error {
 
 /** For a status line and headers beyond the bound. */
 export const headTooLong = 'the status line and headers of the answer are longer than 16 KiB'
+/** For what frames the body of an answer: chunk extensions, the trailer. */
+export const framingTooLong = 'the chunk extensions or the trailer of the answer are longer than 16 KiB'
 
 const sentences: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection closed before an answer came',

@@ -147,13 +147,13 @@ function listen(sent: http.ClientRequest, listener: Listener): void {
     if (!isOver) listener.onError(cause)
     isOver = true
   }
-  function broken(): void {
+  function broken(cause = new Error('the answer broke off')): void {
     // What came along with the fault was parsed, and waits to be read.
     for (let chunk = answer?.read(); !isOver && chunk instanceof Buffer; chunk = answer?.read()) listener.onData(chunk)
-    fail(new Error('the answer broke off'))
+    fail(cause)
   }
 
-  sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken()))
+  sent.on('error', (cause) => (answer === undefined ? fail(cause) : broken(cause)))
   sent.on('information', ({ statusCode }) => listener.onHeaders(statusCode, noHead, ''))
   // We never ask for it; without a listener the request would wait for nothing.
   sent.on('upgrade', ({ statusCode = 0, rawHeaders, statusMessage = '' }, socket) => {
@@ -172,6 +172,6 @@ function listen(sent: http.ClientRequest, listener: Listener): void {
       listener.onEnd(null)
     })
     message.on('error', broken)
-    message.on('close', broken)
+    message.on('close', () => broken())
   })
 }

@@ -1,7 +1,7 @@
 import type { Cancelable } from '../../src/contracts/cancelable.ts'
 import { isFramingHeader } from '../../src/schema/framing-headers.ts'
 import type { Bounds, Visit } from './bounds.ts'
-import { failureCode, failureMessage, headTooLong } from './failure.ts'
+import { failureCode, failureMessage, framingTooLong, headTooLong } from './failure.ts'
 import { type Head, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import { type Call, type Line, type Listener, type Connections, headLength, maxFramingBytes } from './connection.ts'
@@ -49,6 +49,8 @@ export type RequestEnd =
 
 /** Error codes of a reused connection that the receiver closed. */
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
+/** Error codes of parsers for what frames a body: chunk extensions, and headers where a trailer is read. */
+const tooLong = new Set(['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'HPE_HEADER_OVERFLOW', 'UND_ERR_HEADERS_OVERFLOW'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
 /** How many bytes a chunk without extensions adds to the data: the length in at most 16 digits, and two line breaks. */
@@ -57,7 +59,10 @@ const chunkFrameBytes = 20
 const maxInLineMs = 1000
 const empty = Buffer.alloc(0)
 
-/** Sends a request over a connection. Never throws; once a status has arrived, the ending is a response. */
+/**
+ * Sends a request over a connection. Never throws. Once a status has arrived, the ending is a response, unless what frames
+ * the answer is too long.
+ */
 export function sendRequest(means: Means, target: Target, wanted: OutgoingRequest): Promise<RequestEnd> {
   return new Promise((settle) => {
     if (wanted.until.canceled) settle({ kind: 'aborted' })
@@ -137,7 +142,7 @@ class RequestUnderWay implements Listener {
     }
   }
 
-  onLongHead(): void {
+  onLongFraming(): void {
     this.#failFraming()
   }
 
@@ -157,14 +162,17 @@ class RequestUnderWay implements Listener {
 
   onEnd(received: number | null): void {
     if (this.#hasTooMuchFraming(received)) this.#failFraming()
-    this.#end(this.#response({ whole: true, ended: true }))
+    else this.#end(this.#response({ whole: true, ended: true }))
   }
 
   onError(cause: Error): void {
     const line = this.#line
     if (this.#isOver || line === undefined) return
-    if (this.#status !== 0) return this.#end(this.#response({ whole: false, ended: false }))
     const code = failureCode(cause)
+    if (this.#status !== 0) {
+      if (code !== undefined && tooLong.has(code)) return this.#failFraming()
+      return this.#end(this.#response({ whole: false, ended: false }))
+    }
     if (code === 'EDENIED') return this.#end({ kind: 'denied', message: failureMessage(cause) })
     // The receiver closed a reused connection at the moment of use. Whether the receiver read anything cannot be known.
     if (!this.#hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
@@ -210,8 +218,10 @@ class RequestUnderWay implements Listener {
     return received - this.#headBytes - this.#received - this.#chunks.length * chunkFrameBytes > maxFramingBytes
   }
 
+  /** The try fails, also where a status has come: what frames the answer is no part of it that would be recorded. */
   #failFraming(): void {
-    this.#breakOff({ kind: 'error', message: headTooLong, unreachable: false })
+    this.#end({ kind: 'error', message: this.#status === 0 ? headTooLong : framingTooLong, unreachable: false })
+    this.#line?.cut()
   }
 
   /** Ends with what has come of an answer, or with `otherwise`, and gives the connection up. `ended`: by our own choice. */
