@@ -45,7 +45,7 @@ export function portableClient(rules: SendRules & { readonly proxy?: Proxy }): H
 
   return {
     async send(request, options) {
-      if (options.signal.aborted) return { kind: 'aborted' }
+      if (options.signal.aborted) return { kind: 'aborted', isUnsent: true }
       if (!URL.canParse(request.url)) return { kind: 'error', message: 'the url is not valid', unreachable: false }
       const verdict = judge.judgeHost(new URL(request.url).hostname)
       if (verdict.kind === 'denied') return { kind: 'denied', message: verdict.message }

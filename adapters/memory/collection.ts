@@ -1,11 +1,11 @@
 import type { Collection, OwnedQuery, PluginQuery, Stored } from '../../src/contracts/storage/configuration.ts'
 import { type Kind, planFor, type Rows } from '../../src/core/row-plan.ts'
-import { rowBytes } from '../../src/core/row-bytes.ts'
 import { applyPlan } from './configuration.ts'
 import { isListed, pageOf, shownPage } from './page.ts'
 import { copyOf } from './copy.ts'
 import { type Access, type Kept, type Room, roomOf, type State } from './state.ts'
 import { sorted } from './sorted.ts'
+import { storedBytes } from './stored-bytes.ts'
 
 /** Endpoints, sources or plugins. */
 export function memoryCollection<K extends Kind>(kind: K, access: Access): Collection<Rows[K], PluginQuery> {
@@ -39,7 +39,7 @@ export function memoryCollection<K extends Kind>(kind: K, access: Access): Colle
             const { row } = keptIn(state).get(id)! // a workspace lists only rows that exist
             return isListed(row, query) && isOwnedAs(row, query) ? row : null
           }
-          return pageOf(room?.[kind] ?? sorted(), query, listed, rowBytes)
+          return pageOf(room?.[kind] ?? sorted(), query, listed, storedBytes)
         }),
         copyOf,
       ),

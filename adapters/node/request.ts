@@ -45,7 +45,7 @@ export type RequestEnd =
     }
   | { readonly kind: 'timeout' | 'denied' | 'busy'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
-  | { readonly kind: 'aborted' }
+  | { readonly kind: 'aborted'; readonly isUnsent?: true }
 
 /** Error codes of a reused connection that the receiver closed. */
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
@@ -65,7 +65,7 @@ const empty = Buffer.alloc(0)
  */
 export function sendRequest(means: Means, target: Target, wanted: OutgoingRequest): Promise<RequestEnd> {
   return new Promise((settle) => {
-    if (wanted.until.canceled) settle({ kind: 'aborted' })
+    if (wanted.until.canceled) settle({ kind: 'aborted', isUnsent: true })
     else new RequestUnderWay(means, target, wanted, settle).begin()
   })
 }
@@ -83,7 +83,8 @@ class RequestUnderWay implements Listener {
   readonly #settle: (ending: RequestEnd) => void
   readonly #visit: Visit
   readonly #workspace: string | null
-  readonly #onCancel = (): void => this.#breakOff({ kind: 'aborted' }, true)
+  readonly #onCancel = (): void =>
+    this.#breakOff(this.#line === undefined ? { kind: 'aborted', isUnsent: true } : { kind: 'aborted' }, true)
   #timer: NodeJS.Timeout | undefined
   #restTimer: NodeJS.Timeout | undefined
   #line: Line | undefined

@@ -23,6 +23,8 @@ export interface SendOptions {
  * signal. `message` is a sentence (at most 512 code points) for a person, without secrets. `unreachable` says that no
  * connection to the endpoint was possible, unlike an endpoint that answered badly. `busy`: the client had no place for
  * the request in time. Nothing was sent, nothing is recorded, and the attempt goes back to the queue as it was.
+ * `aborted`: by the signal, before a status came; `isUnsent` where it is known that no request was begun, which then counts
+ * as none.
  */
 export type Reply =
   | {
@@ -36,7 +38,7 @@ export type Reply =
   | { readonly kind: 'denied'; readonly message: string }
   | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
   | { readonly kind: 'busy'; readonly message: string }
-  | { readonly kind: 'aborted' }
+  | { readonly kind: 'aborted'; readonly isUnsent?: true }
 
 /** Sends one request. It never throws and never follows a redirect. */
 export interface HttpClient {

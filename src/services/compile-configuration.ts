@@ -14,6 +14,7 @@ import type { Endpoint } from '../schema/endpoint.ts'
 import type { Plugin } from '../schema/plugin.ts'
 import type { Source } from '../schema/source.ts'
 import { checkStandard } from '../schema/standard.ts'
+import { NotRegisteredError } from './not-registered-error.ts'
 import { holdsSealed } from './secrets/row-secrets.ts'
 import { UnopenedError } from './secrets/unopened-error.ts'
 
@@ -169,7 +170,7 @@ function passes(cause: unknown): boolean {
 function readyRow(ctx: Compiler, workspaceId: string, { row, revision }: Stored<Plugin>): ReadyRow {
   const prepare = async () => {
     const kind = ctx.plugins.get(row.name)
-    if (kind === undefined) throw new Error(`plugin '${row.name}' is not registered in this process`)
+    if (kind === undefined) throw new NotRegisteredError(row.name)
     const opened = await ctx.secrets.opened(workspaceId, 'plugins', row)
     const config = await checkStandard(kind.config, opened.config)
     if (!config.ok) throw new Error(`plugin '${row.name}' has a config that its schema refuses`)

@@ -6,7 +6,7 @@ import { type Ended, settle } from '../core/settle.ts'
 import type { FinalStatus } from '../schema/attempt.ts'
 import { isOperational } from './is-operational.ts'
 import type { Loaded, Sent } from './loaded-attempt.ts'
-import { AttemptSender } from './send-attempt.ts'
+import { AttemptSender, type IsLeft } from './send-attempt.ts'
 import { AttemptSettler } from './settle-attempt.ts'
 
 export interface Deliver {
@@ -16,10 +16,11 @@ export interface Deliver {
    */
   load(jobs: readonly Pick<Claim, 'id' | 'delivery'>[]): Promise<readonly Loaded[]>
   /**
-   * Sends a request, or finds why not. `busy`: we had no place for the request. That is no try: nothing was sent, and
-   * the attempt stays as it is. Null when it was canceled: then nothing is known of what the receiver saw.
+   * Sends a request, or finds why not. `busy`: we had no place for the request, or lack a plugin and leave the attempt to
+   * others (`isLeft`). That is no try: nothing was sent, and the attempt stays as it is. Null when it was canceled: then nothing
+   * is known of what the receiver saw.
    */
-  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null>
+  attempt(loaded: Loaded, until: Cancellation, isLeft?: IsLeft): Promise<Sent | 'busy' | null>
   /** What follows from a try, to be stored. */
   conclude(loaded: Loaded, sent: Sent, claim: Claim | null): Conclusion
   /**
@@ -44,7 +45,7 @@ export function deliverService(ctx: Context): Deliver {
   const settler = new AttemptSettler(ctx)
   return {
     load: (jobs) => load(ctx, jobs),
-    attempt: (loaded, until) => sender.attempt(loaded, until),
+    attempt: (loaded, until, isLeft) => sender.attempt(loaded, until, isLeft),
     conclude: (loaded, sent, claim) => conclude(ctx, loaded, sent, claim),
     settle: (conclusion, options = atOnce) => settler.settle(conclusion, options),
     idle: () => settler.idle(),

@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { dayMs, hourMs, startOf } from '../core/periods.ts'
+import { inSteps, type Until } from '../runtime/steps.ts'
 
 /** Hours are made days after this time. */
 export const hoursKeptMs = 90 * dayMs
@@ -12,17 +13,17 @@ export function minutesKeptMs({ settings: { breaker } }: Context): number {
 }
 
 /** Adds all notes that wait to the sums. */
-export async function foldNotes(ctx: Context, signal?: AbortSignal): Promise<void> {
-  while (signal?.aborted !== true && (await ctx.storage.statistics.fold()) > 0);
+export async function foldNotes(ctx: Context, until?: Until): Promise<void> {
+  await inSteps(ctx.clock, until, () => ctx.storage.statistics.fold())
 }
 
 /** Removes old sums in small steps, so that other work goes on in between. */
-export async function tidySums(ctx: Context, now: number, signal?: AbortSignal): Promise<void> {
+export async function tidySums(ctx: Context, now: number, until?: Until): Promise<void> {
   const options = {
     minutesBefore: now - minutesKeptMs(ctx),
     hoursBefore: startOf(now - hoursKeptMs, dayMs),
     daysBefore: now - ctx.settings.retention.statsDays * dayMs,
     limit: sumsPerStep,
   }
-  while (signal?.aborted !== true && (await ctx.storage.statistics.tidy(options)) > 0) await ctx.clock.sleep(0)
+  await inSteps(ctx.clock, until, () => ctx.storage.statistics.tidy(options))
 }

@@ -12,9 +12,14 @@ import { PosthornError } from '../errors.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
 import type { StoredEvent } from '../schema/event.ts'
 import type { Loaded, Sent } from './loaded-attempt.ts'
+import { NotRegisteredError } from './not-registered-error.ts'
 import { traced } from './traced.ts'
 import { prepareRequest } from './prepare-request.ts'
 import { OutcomeRecorder } from './record-outcome.ts'
+
+/** Whether an attempt that needs a plugin which is not registered here is left to other processes. */
+export type IsLeft = (loaded: Loaded) => boolean
+const never: IsLeft = () => false
 
 /** Sends the requests of attempts. */
 export class AttemptSender {
@@ -31,15 +36,15 @@ export class AttemptSender {
   }
 
   /** See `Deliver`. */
-  attempt(loaded: Loaded, until: Cancellation): Promise<Sent | 'busy' | null> {
+  attempt(loaded: Loaded, until: Cancellation, isLeft: IsLeft = never): Promise<Sent | 'busy' | null> {
     const { delivery, endpoint } = loaded
     if (endpoint === null) return this.#unsent({ kind: 'endpoint_gone' })
     const isTest = delivery.attempt.trigger_mode === 'TEST' // made also while the endpoint is off: to see whether it may be on again
     if (!endpoint.enabled && !isTest) return this.#unsent({ kind: 'endpoint_disabled' })
     if (delivery.event === null) return this.#unsent({ kind: 'event_gone' })
     return this.#ctx.telemetry === undefined
-      ? this.#prepareAndSend(loaded, endpoint, delivery.event, until, null)
-      : this.#traced(this.#ctx.telemetry, loaded, endpoint, delivery.event, until)
+      ? this.#prepareAndSend(loaded, endpoint, delivery.event, until, null, isLeft)
+      : this.#traced(this.#ctx.telemetry, loaded, endpoint, delivery.event, until, isLeft)
   }
 
   #unsent(outcome: Outcome): Promise<Sent> {
@@ -52,6 +57,7 @@ export class AttemptSender {
     endpoint: Endpoint,
     event: StoredEvent,
     until: Cancellation,
+    isLeft: IsLeft,
   ): Promise<Sent | 'busy' | null> {
     const { clock } = this.#ctx
     const since = clock.elapsed()
@@ -68,7 +74,7 @@ export class AttemptSender {
         url: endpoint.request.url,
         parent: parent ?? null,
       }),
-      (trace) => this.#prepareAndSend(loaded, endpoint, event, until, trace),
+      (trace) => this.#prepareAndSend(loaded, endpoint, event, until, trace, isLeft),
       (sent) => endOf(sent ?? null, (clock.elapsed() - since) / 1000),
     )
   }
@@ -79,6 +85,7 @@ export class AttemptSender {
     event: StoredEvent,
     until: Cancellation,
     trace: string | null,
+    isLeft: IsLeft,
   ): Promise<Sent | 'busy' | null> {
     const { clock, settings, counters, log, http } = this.#ctx
     const { timeoutMs: defaultMs, captureBytes } = settings.deliver
@@ -92,6 +99,7 @@ export class AttemptSender {
     } catch (cause) {
       if (until.canceled) return null
       if (cause instanceof PosthornError && cause.code === 'overloaded') return 'busy'
+      if (cause instanceof NotRegisteredError && isLeft(loaded)) return 'busy'
       return { outcome: this.#pluginFailed(loaded, endpoint, cause), startedAt, slow: 'unsent' }
     }
 
@@ -108,7 +116,7 @@ export class AttemptSender {
     }
     counters.outboundProcessing--
     if (reply.kind === 'busy') return 'busy'
-    if (reply.kind !== 'denied') counters.outbound++ // nothing was sent to a denied address
+    if (wasBegun(reply)) counters.outbound++
     if (reply.kind === 'aborted') return null
     const latency = Math.round(clock.elapsed() - since)
     return {
@@ -143,6 +151,11 @@ class Sending implements SendOptions {
   get signal(): AbortSignal {
     return this.#until.signal
   }
+}
+
+/** Whether a request was begun, as far as is known. Nothing is sent to a denied address. */
+function wasBegun(reply: Reply): boolean {
+  return reply.kind !== 'denied' && !(reply.kind === 'aborted' && reply.isUnsent === true)
 }
 
 function slownessOf(reply: Reply): Sent['slow'] {

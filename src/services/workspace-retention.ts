@@ -1,5 +1,6 @@
 import type { Context } from '../context.ts'
 import { dayMs } from '../core/periods.ts'
+import { inSteps, type Until } from '../runtime/steps.ts'
 import { workspaceRows } from './secrets/all-workspaces.ts'
 
 const batchSize = 1000
@@ -7,11 +8,12 @@ const batchSize = 1000
 /**
  * Purges the events of workspaces with `limits.retention_days`, in small steps, so that other work goes on in between.
  */
-export async function purgeWorkspaces(ctx: Context, now: number, signal: AbortSignal | undefined): Promise<void> {
+export async function purgeWorkspaces(ctx: Context, now: number, until: Until | undefined): Promise<void> {
   for await (const { id, limits } of workspaceRows(ctx)) {
     if (limits.retention_days === null) continue
     const eventsBefore = now - limits.retention_days * dayMs
     const options = { eventsBefore, attemptsBefore: null, limit: batchSize, workspaceId: id }
-    while (signal?.aborted !== true && (await ctx.storage.purge(options)) > 0) await ctx.clock.sleep(0)
+    await inSteps(ctx.clock, until, () => ctx.storage.purge(options))
+    if (until?.aborted === true) return
   }
 }

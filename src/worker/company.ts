@@ -1,9 +1,12 @@
 import type { Context } from '../context.ts'
 import { minuteMs } from '../core/periods.ts'
+import type { Loaded } from '../services/loaded-attempt.ts'
 import { seeProcess } from '../services/seen-process.ts'
 
 /** A process that was not seen for so long works no more, or soon tells that it does. */
 const awayMs = 2 * minuteMs
+/** A delivery that needs a plugin which is not registered here waits so long for a process that has it: an update of all processes is over by then. */
+const leftMs = 10 * minuteMs
 
 /** Whether other processes work beside this one, as far as the storage knows. Each process tells once a minute that it works. */
 export class Company {
@@ -13,6 +16,11 @@ export class Company {
 
   constructor(ctx: Context) {
     this.#ctx = ctx
+  }
+
+  /** Whether another process may yet make an attempt that this one cannot make. */
+  mayTake({ delivery: { attempt } }: Loaded): boolean {
+    return !this.isAlone && this.#ctx.clock.now() - attempt.scheduled_at < leftMs
   }
 
   /** Tells that this process works, and asks for the others. */

@@ -1,6 +1,6 @@
 import type { Context } from '../context.ts'
 import type { Deliver } from '../services/deliver.ts'
-import type { Sent } from '../services/loaded-attempt.ts'
+import type { Loaded, Sent } from '../services/loaded-attempt.ts'
 import { claimsOf, type Hold, type Holds, leaseMs } from './holds.ts'
 import type { LetGo } from './let-go.ts'
 import type { LeaveLine, Lines } from './lines.ts'
@@ -22,8 +22,8 @@ interface Needs {
   readonly rests: Rests
   readonly outcomes: Outcomes
   readonly wakeup: Wakeup
-  /** Logs a failure that may come again and again. */
-  readonly complain: (message: string, cause: unknown) => void
+  readonly othersMayTake: (loaded: Loaded) => boolean // attempts for which this process lacks a plugin
+  readonly complain: (message: string, cause: unknown) => void // logs a failure that may come again and again
 }
 
 /**
@@ -37,9 +37,8 @@ interface Needs {
  */
 export class Deliveries {
   readonly #needs: Needs
-  #isClaiming = false
-  /** Whether nothing may be claimed or sent: from `close` to `open`. */
-  isClosed = false
+  #claiming: symbol | null = null
+  isClosed = false // while true, from `close` to `open`, nothing is claimed or sent
 
   constructor(needs: Needs) {
     this.#needs = needs
@@ -51,7 +50,7 @@ export class Deliveries {
 
   /** How many jobs a claim may take now: 0 while another claim is under way, and after `close`. */
   mayClaim(): number {
-    return this.isClosed || this.#isClaiming ? 0 : this.#needs.slots.mayClaim()
+    return this.isClosed || this.#claiming !== null ? 0 : this.#needs.slots.mayClaim()
   }
 
   /**
@@ -61,23 +60,24 @@ export class Deliveries {
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
     const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
-    this.#isClaiming = true
+    const own = (this.#claiming = Symbol())
     try {
       await ctx.clock.ready() // the clock tells the time of the queue's engine: leases are counted in it
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
       // How many jobs of an endpoint may be claimed to wait in its line: none where a rate limit might refuse them.
       const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
       const claimRequest = slots.claimRequest({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
-      const loads = ctx.ownQueue // whether the queue is part of the storage: then claims bring their attempts, and `load` keeps these
-      const claims = await ctx.queue.claim({ ...claimRequest, leaseMs, now: ctx.clock.now(), loads })
+      const askedAt = ctx.clock.elapsed()
+      const times = { now: ctx.clock.now(), leaseMs }
+      const claims = await ctx.queue.claim({ ...claimRequest, ...times, loads: ctx.ownQueue }) // the storage's own queue loads too
       // A slow or new endpoint has a single slot, which the queue does not know: what it gave beyond that is surplus.
       const { admitted, surplus } = slots.taken(claims, claimRequest)
-      for (const part of loadedApart(holds.add(admitted))) void this.#deliverAll(part, paced) // loaded or not; an endpoint is in one part
+      for (const part of loadedApart(holds.add(admitted, askedAt))) void this.#deliverAll(part, paced) // loaded or not; an endpoint is in one part
       const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // it has no slot and no hold that `letGo` would end
       if (!paced) await givenBack // a tick is to find the surplus in the queue; when the engine is away this fails at once
       return admitted.length
     } finally {
-      this.#isClaiming = false
+      if (this.#claiming === own) this.#claiming = null
     }
   }
 
@@ -96,8 +96,7 @@ export class Deliveries {
   async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
     const { deliver, limits, complain } = this.#needs
     try {
-      const loaded = await deliver.load(claimsOf(claimed))
-      const { ready, obsolete } = matchJobs(claimed, loaded)
+      const { ready, obsolete } = matchJobs(claimed, await deliver.load(claimsOf(claimed)))
       if (this.isClosed) return { granted: [], refused: ready.map(({ hold }) => hold), obsolete }
       return { ...(await limits.take(ready)), obsolete }
     } catch (cause) {
@@ -108,18 +107,18 @@ export class Deliveries {
 
   /** Sends a job whose turn has come. `leaveLine` sends the next of its line, or gives back all: others may send them sooner. */
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, leaveLine: LeaveLine): Promise<void> {
-    const { ctx, deliver, slots, holds, letGo, rests, outcomes } = this.#needs
+    const { ctx, deliver, slots, holds, letGo, rests, outcomes, othersMayTake } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
     try {
-      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation) // null when canceled
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation, othersMayTake) // null when canceled
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
-      rests.begin(claim.group) // this process lacked a connection, or a place to run the plugin: claims leave the endpoint out a while
+      const mayLeave = rests.begin(claim.group) // what the job needs is not here now: claims leave its endpoint out a while
       leaveLine('give-back')
-      return await letGo.giveBack([hold])
+      return await mayLeave.then(() => letGo.giveBack([hold]))
     }
     slots.freed(claim, sent?.slow ?? null)
     leaveLine(sent === null || sent.slow === true ? 'give-back' : 'send-next')
@@ -137,11 +136,12 @@ export class Deliveries {
     lines.close() // gives back what waits, and what comes
     holds.close() // what the queue cannot take back at once is left to its lease
     outcomes.close() // from now on none lingers
-    while (!isLate() && (holds.size > 0 || this.#isClaiming)) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
+    while (!isLate() && (holds.size > 0 || this.#claiming !== null)) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
   }
 
   open(): void {
     this.isClosed = false
+    this.#claiming = null // a claim that outlasted the stop may never end
     this.#needs.lines.open()
     this.#needs.holds.open()
     this.#needs.outcomes.open()

@@ -19,6 +19,8 @@ export interface Hold {
   readonly cancellation: Cancellation
   /** Whether the queue knows the job: else it is being stored. */
   isStored: boolean
+  /** When the lease ends, on the clock's `elapsed`. */
+  leasedUntil: number
 }
 
 /** How a job leaves this process: out of the queue, or back into the queue. */
@@ -90,19 +92,20 @@ export class Holds {
     return this.#givingBack > 0
   }
 
-  add(claims: readonly Claim[]): readonly Hold[] {
-    return claims.map((claim) => this.#add(claim, true))
+  /** @param askedAt when the queue was asked for the claims, on the clock's `elapsed`: the leases count from then. */
+  add(claims: readonly Claim[], askedAt: number): readonly Hold[] {
+    return claims.map((claim) => this.#add(claim, true, askedAt))
   }
 
-  #add(claim: Claim, isStored: boolean): Hold {
-    const hold = { claim, cancellation: new Cancellation(), isStored }
+  #add(claim: Claim, isStored: boolean, since: number): Hold {
+    const hold = { claim, cancellation: new Cancellation(), isStored, leasedUntil: since + leaseMs }
     this.#byJob.set(claim.id, hold)
     return hold
   }
 
   /** Begins a hold on a job that is being stored as held. Nobody lengthens it until `stored`. */
   begin(claim: Claim): Hold {
-    return this.#add(claim, false)
+    return this.#add(claim, false, this.#ctx.clock.elapsed())
   }
 
   /** The job of a hold that `begin` began is stored. */
@@ -110,9 +113,13 @@ export class Holds {
     hold.isStored = true
   }
 
-  /** Whether a hold is valid. It is not when it is lost, or when this process has claimed the same job again since. */
+  /**
+   * Whether a hold is valid. It is not when it is lost, when its lease has ended (others may have the job by now), or when
+   * this process has claimed the same job again since.
+   */
   has(hold: Hold): boolean {
-    return this.#byJob.get(hold.claim.id) === hold && !hold.cancellation.canceled
+    if (this.#byJob.get(hold.claim.id) !== hold || hold.cancellation.canceled) return false
+    return this.#ctx.clock.elapsed() < hold.leasedUntil
   }
 
   /** Ends a hold. Says nothing to the queue: the job is completed or given back, or waits for the end of the lease. */
@@ -184,8 +191,12 @@ export class Holds {
     const { clock, queue } = this.#ctx
     for (const some of inParts(all)) {
       await clock.ready()
+      const leasedUntil = clock.elapsed() + leaseMs
       const lost = new Set(await queue.extend(claimsOf(some), clock.now() + leaseMs))
-      for (const { claim, cancellation } of some) if (lost.has(claim.id)) cancellation.cancel()
+      for (const hold of some) {
+        if (lost.has(hold.claim.id)) hold.cancellation.cancel()
+        else hold.leasedUntil = leasedUntil
+      }
     }
   }
 

@@ -36,6 +36,11 @@ export class Passes {
       await background.idle()
       await this.#claimAll(isInTime)
     }
+    await upkeep.purge({
+      get aborted() {
+        return !isInTime()
+      },
+    })
     const { size } = await ctx.queue.stats(ctx.clock.now())
     return {
       delivered: outcomes.ended.delivered - delivered,
@@ -73,7 +78,8 @@ export class Passes {
       const now = ctx.clock.now()
       const end = Math.max(until ?? now, now)
       const next = await this.#nextDue(end)
-      if (next === null) return await this.#passUntil(end)
+      if (next === null && (await this.#passUntil(end))) return
+      if (next === null) continue
       if (next > now) await this.#passUntil(next)
       else if (end === now) return // a job is due, but another process holds the job, or the endpoint is paused
       else await this.#passUntil(Math.min(now + Math.max(this.#parts.rests.untilFirst(), 1), end))
@@ -95,16 +101,26 @@ export class Passes {
     return job === undefined ? null : job.due_at
   }
 
-  /** Lets time pass in which no delivery falls due, and does the minute's work at each minute. */
-  async #passUntil(end: number): Promise<void> {
-    const { ctx, time } = this.#needs
+  /**
+   * Lets time pass in which no delivery falls due, and does the minute's work at each minute. Answers false when that made a
+   * delivery due before `end`: an operational event, say.
+   */
+  async #passUntil(end: number): Promise<boolean> {
+    const { ctx, time, background } = this.#needs
     const { upkeep } = this.#parts
     for (let now = ctx.clock.now(); now < end; now = ctx.clock.now()) {
       const minute = upkeep.isNeeded ? (Math.floor(now / minuteMs) + 1) * minuteMs : Infinity
-      if (minute > end) return await this.#pass(end - now)
+      if (minute > end) {
+        await this.#pass(end - now)
+        return true
+      }
       if (time?.skip?.(minute - now) !== true) await this.#pass(minute - now)
       await upkeep.minute()
+      await upkeep.purge()
+      await background.idle()
+      if (minute < end && (await this.#nextDue(minute)) !== null) return false
     }
+    return true
   }
 
   async #pass(ms: number): Promise<void> {

@@ -3,13 +3,15 @@ import { startTimer } from '../runtime/timer.ts'
 import type { Wakeup } from './wakeup.ts'
 
 const restMs = 500
-/** More endpoints than this do not rest: claims take them at once. */
+/** No more endpoints rest: each claim leaves them out one by one. Jobs of others wait here instead. */
 const maxResting = 2000
 
+const rested = Promise.resolve()
+
 /**
- * Endpoints whose attempts found no free resource in this process: a process for a function, or a connection. Claims of this process leave
- * them out for half a second, so that the same jobs do not go back and forth. Nothing is stored: other processes may have
- * places.
+ * Endpoints whose attempts this process cannot make now: it has no free process for a function, no free connection, or lacks the
+ * plugin. Claims of this process leave them out for half a second, so that the same jobs do not go back and forth. Nothing is
+ * stored: other processes may have what it takes.
  */
 export class Rests {
   readonly #clock: EngineClock
@@ -24,8 +26,14 @@ export class Rests {
     this.#wakeup = wakeup
   }
 
-  begin(group: string): void {
-    if (this.#until.size >= maxResting) return
+  /** Resolves when the job may go back to the queue: at once, or, where too many rest, half a second later. */
+  begin(group: string): Promise<void> {
+    if (this.#until.size >= maxResting && !this.#until.has(group)) return this.#clock.sleep(restMs)
+    this.#rest(group)
+    return rested
+  }
+
+  #rest(group: string): void {
     this.#until.delete(group)
     this.#until.set(group, this.#clock.elapsed() + restMs)
     if (this.#until.size > 1) return

@@ -7,7 +7,7 @@ import { Watchlist } from './watchlist.ts'
 
 /** More endpoints of a kind than this are not watched, and more are not remembered to have answered. */
 const maxWatched = 2000
-const maxProven = 10_000
+const maxProven = 50_000
 /** A new endpoint that has not answered the first request after this time counts as slow. */
 const silentAfterMs = 500
 /** The wait before a claim for watched endpoints, so that a single claim fills several slots that fell free. */
@@ -164,9 +164,12 @@ export class SlowEndpoints {
   }
 
   #answered(group: string): void {
-    if (this.#proven.size >= maxProven) this.#proven.clear() // all endpoints have to answer anew
-    this.#proven.add(group)
     this.#list.remove(group)
+    if (this.#proven.has(group)) return
+    this.#proven.add(group)
+    if (this.#proven.size <= maxProven) return
+    const [oldest] = this.#proven
+    this.#proven.delete(oldest!) // it has to answer anew
   }
 
   /** A slot of the endpoint is free. */

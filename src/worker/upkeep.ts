@@ -1,6 +1,7 @@
 import type { Context } from '../context.ts'
 import { dayMs, hourMs, keysKeptMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
+import { inSteps, type Until } from '../runtime/steps.ts'
 import { foldNotes, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
 import type { Company } from './company.ts'
@@ -11,22 +12,30 @@ const batchSize = 1000
 export interface Task {
   /** What to log when the task fails. */
   readonly complaint: string
-  run(signal?: AbortSignal): Promise<void>
+  /** Whether it purges, which may take long. */
+  readonly purges?: true
+  /** Goes step by step, and ends early once `until` says so. */
+  run(until?: Until): Promise<void>
 }
 
 /** The minute's work. In the loops each task runs on its own, so that a long task delays no other task. */
 export interface Upkeep {
   readonly tasks: readonly Task[]
-  /** Does all tasks, in order. */
+  /** Does all tasks but purges, in order. A task that fails is logged, and the next one is done. */
   minute(): Promise<void>
-  /** Whether retention or a breaker is configured, of a workspace too, or a signing secret ends: then each minute has work without deliveries. */
+  /** Purges what is too old, in the same way. */
+  purge(until?: Until): Promise<void>
+  /**
+   * Whether retention, a breaker or operational events are configured, or retention of a workspace, or a signing secret ends: then
+   * each minute has work without deliveries.
+   */
   readonly isNeeded: boolean
 }
 
 export function upkeep(ctx: Context, company: Company, operational?: Operational): Upkeep {
-  const { retention, breaker, deliver } = ctx.settings
+  const { retention, breaker, deliver, operations } = ctx.settings
   const { disableAfterDays } = deliver
-  const purging: Task = { complaint: 'old rows could not be purged', run: (signal) => purge(ctx, signal) }
+  const purging: Task = { complaint: 'old rows could not be purged', purges: true, run: (until) => purge(ctx, until) }
   const breaking: Task = { complaint: 'failing endpoints could not be looked for', run: () => breakCircuits(ctx) }
   // A claim notices a clock that was set. This task is for a clock that drifts.
   const asking: Task = {
@@ -37,8 +46,8 @@ export function upkeep(ctx: Context, company: Company, operational?: Operational
   // One task for both: what is published follows from what was counted.
   const counting: Task = {
     complaint: 'attempts could not be counted, or operational events could not be published',
-    async run(signal) {
-      await countAttempts(ctx, signal)
+    async run(until) {
+      await countAttempts(ctx, until)
       await operational?.minute()
     },
   }
@@ -48,7 +57,8 @@ export function upkeep(ctx: Context, company: Company, operational?: Operational
   }
   const limiting: Task = {
     complaint: 'old rows of workspaces with a limit could not be purged',
-    run: (signal) => purgeLimited(ctx, signal),
+    purges: true,
+    run: (until) => purgeLimited(ctx, until),
   }
   const tasks = [
     asking,
@@ -64,14 +74,24 @@ export function upkeep(ctx: Context, company: Company, operational?: Operational
     tasks,
     get isNeeded() {
       const purges = retention.eventsDays !== undefined || retention.attemptsDays !== undefined
-      if (breaker !== undefined || disableAfterDays !== undefined || purges) return true
+      const counts = breaker !== undefined || disableAfterDays !== undefined || operations !== undefined
+      if (counts || purges) return true
       return [...ctx.configuration.all()].some(
         ({ nextExpiry, workspace }) => nextExpiry < Infinity || workspace.limits.retention_days !== null,
       )
     },
-    async minute() {
-      for (const { run } of tasks) await run()
-    },
+    minute: () => runAll(tasks.filter(({ purges }) => purges !== true)),
+    purge: (until) =>
+      runAll(
+        tasks.filter(({ purges }) => purges === true),
+        until,
+      ),
+  }
+
+  async function runAll(some: readonly Task[], until?: Until): Promise<void> {
+    for (const { complaint, run } of some) {
+      await run(until).catch((cause: unknown) => ctx.repeating.error(complaint, { cause }))
+    }
   }
 }
 
@@ -82,12 +102,12 @@ const workspaceRetention = lazy(() => import('../services/workspace-retention.ts
 const expiredSecrets = lazy(() => import('../services/secrets/expired-secrets.ts'))
 
 /** Each minute what settlements noted, each hour what is too old. */
-async function countAttempts(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+async function countAttempts(ctx: Context, until: Until | undefined): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (!(await ctx.storage.turn('statistics', minuteMs, now))) return
-  await foldNotes(ctx, signal)
-  if (await ctx.storage.turn('sums', hourMs, now)) await tidySums(ctx, now, signal)
+  await foldNotes(ctx, until)
+  if (await ctx.storage.turn('sums', hourMs, now)) await tidySums(ctx, now, until)
 }
 
 async function breakCircuits(ctx: Context): Promise<void> {
@@ -110,12 +130,12 @@ async function disableForDays(ctx: Context): Promise<void> {
 }
 
 /** Purges what workspaces with a retention of their own may no longer have, once an hour. */
-async function purgeLimited(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+async function purgeLimited(ctx: Context, until: Until | undefined): Promise<void> {
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (!(await ctx.storage.turn('workspace-retention', hourMs, now))) return
   const { purgeWorkspaces } = await workspaceRetention()
-  await purgeWorkspaces(ctx, now, signal)
+  await purgeWorkspaces(ctx, now, until)
 }
 
 /**
@@ -133,14 +153,13 @@ async function removeEnded(ctx: Context): Promise<void> {
 }
 
 /** Purges in small steps, so that other work goes on in between. */
-async function purge(ctx: Context, signal: AbortSignal | undefined): Promise<void> {
+async function purge(ctx: Context, until: Until | undefined): Promise<void> {
   const { eventsDays, attemptsDays } = ctx.settings.retention
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (!(await ctx.storage.turn('purge', minuteMs, now))) return
   const before = (days: number | undefined) => (days === undefined ? null : now - days * dayMs)
   const options = { eventsBefore: before(eventsDays), attemptsBefore: before(attemptsDays), limit: batchSize }
-  while (signal?.aborted !== true && (await ctx.storage.purge(options)) > 0) await ctx.clock.sleep(0)
-  const forget = () => ctx.storage.keyedRequests.forget(now - keysKeptMs, batchSize)
-  while (signal?.aborted !== true && (await forget()) > 0) await ctx.clock.sleep(0)
+  await inSteps(ctx.clock, until, () => ctx.storage.purge(options))
+  await inSteps(ctx.clock, until, () => ctx.storage.keyedRequests.forget(now - keysKeptMs, batchSize))
 }

@@ -197,6 +197,7 @@ function makeParts({ ctx, ingest, deliver, operational, jobs }: Needs): Parts {
     rests,
     outcomes,
     wakeup: jobs,
+    othersMayTake: (loaded) => company.mayTake(loaded),
     complain,
   })
   return {

@@ -129,7 +129,7 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       const { url, server } = await receiver((_request, response) => void response.end())
       let connections = 0
       server.on('connection', () => connections++)
-      expect(await client().send(url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted' })
+      expect(await client().send(url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted', isUnsent: true })
       expect(connections).toBe(0)
     })
 

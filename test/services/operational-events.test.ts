@@ -165,6 +165,22 @@ test('a backlog that is due for more than five minutes is told once an hour', as
   ])
 })
 
+test('the minute’s work is done at each minute that passes, though nothing but operational events needs it', async () => {
+  const posthorn = instance()
+  await endpoints(posthorn)
+  await posthorn.drain()
+  await posthorn.sources.create('default', { config: { http: { path: '/in' } } })
+  for (let n = 0; n < 20; n++)
+    await posthorn.gateway.fetch(new Request('http://in.test/in', { method: 'POST', body: '!' }))
+  const start = posthorn.clock.now()
+  await posthorn.advance('30m')
+  const { data } = await posthorn.events.list('ops', { event_type: 'posthorn.source.refusing' })
+  expect(data).toHaveLength(1)
+  expect(data[0]!.created_at - start).toBeLessThanOrEqual(6 * 60_000)
+  const { data: attempts } = await posthorn.attempts.list('ops', { event_id: data[0]!.id })
+  expect(attempts).toMatchObject([{ status: 'SUCCESSFUL', attempted_at: data[0]!.created_at }])
+})
+
 test('a source that refuses more than half of five minutes is told, and again only after it was well', async () => {
   const posthorn = instance()
   await endpoints(posthorn)

@@ -135,6 +135,35 @@ describe('a delivery for which there is no place', () => {
   })
 })
 
+test('where 2,000 endpoints rest, a job of a further one stays here for as long', async () => {
+  const fake = fakeClock()
+  const clock = engineClock(fake, async () => 0, { debug() {}, info() {}, warn() {}, error() {} })
+  const rests = new Rests(clock, wakeup(clock))
+  for (let n = 0; n < 2000; n++) await rests.begin(`${n}`)
+  let mayLeave = false
+  void rests.begin('one more').then(() => (mayLeave = true))
+  await fake.advance(499)
+  expect(mayLeave).toBe(false)
+  await fake.advance(1)
+  expect(mayLeave).toBe(true)
+  await rests.begin('later')
+  expect(rests.has('later')).toBe(true)
+})
+
+describe('a request that was canceled', () => {
+  test.each([
+    ['counts as none where none was begun', { kind: 'aborted', isUnsent: true } as const, 0],
+    ['counts where it may have been sent', { kind: 'aborted' } as const, 1],
+  ])('%s', async (_what, reply, counted) => {
+    const clock = fakeClock()
+    const posthorn = makePosthorn({ ...portablePlatform, batches: true })({ clock, http: { send: async () => reply } })
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['*'] })
+    await publish(posthorn, 1)
+    await posthorn.tick()
+    expect((await posthorn.status()).outbound_requests).toBe(counted)
+  })
+})
+
 test('an endpoint that has no place again rests anew, and rings once', async () => {
   const fake = fakeClock()
   const clock = engineClock(fake, async () => 0, { debug() {}, info() {}, warn() {}, error() {} })
@@ -142,7 +171,7 @@ test('an endpoint that has no place again rests anew, and rings once', async () 
   const rings = { ...wakeup(clock), wake: (cause: string) => void causes.push(cause) }
   const rests = new Rests(clock, rings)
   for (let n = 0; n < 3; n++) {
-    rests.begin('shop')
+    await rests.begin('shop')
     await fake.advance(100)
   }
   await fake.advance(399)

@@ -182,6 +182,57 @@ describe('the minute’s work', () => {
     await stopping
   })
 
+  /** An instance whose purges take a second each, and never find an end. */
+  function endlessPurge(fails = false) {
+    const clock = fakeClock()
+    const storage = memory()
+    const done: string[] = []
+    const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
+      storage: {
+        ...storage,
+        turn: async (work, ...rest) => {
+          if (fails && work === 'expired-secrets') throw new Error('no')
+          return await storage.turn(work, ...rest)
+        },
+        purge: async () => {
+          await clock.sleep(1000)
+          done.push('purge')
+          return 1000
+        },
+      },
+      clock,
+      logger: silent,
+      http: {
+        send: async () => {
+          done.push('delivery')
+          return { kind: 'response', status: 200, headers: {}, body: '', ended: true }
+        },
+      },
+      retention: { eventsDays: 1 },
+    })
+    return { clock, posthorn, done }
+  }
+
+  test('of a tick delays no delivery by a purge, which has what is left of the budget', async () => {
+    const { clock, posthorn, done } = endlessPurge()
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['*'] })
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    const ticked = posthorn.tick({ budgetMs: 3500 })
+    await clock.advance('5s')
+    expect(await ticked).toMatchObject({ delivered: 1 })
+    expect(done).toEqual(['delivery', 'purge', 'purge', 'purge', 'purge'])
+  })
+
+  test('of a tick fails alone: what comes after is done', async () => {
+    const { clock, posthorn, done } = endlessPurge(true)
+    await posthorn.endpoints.create('default', { id: 'shop', request: { url }, events: ['*'] })
+    await posthorn.events.create('default', { event_type: 'x', data: {} })
+    const ticked = posthorn.tick({ budgetMs: 0 })
+    await clock.advance('5s')
+    await ticked
+    expect(done).toEqual(['purge']) // without a budget a tick purges a step, and claims nothing
+  })
+
   test('is done by `advance` at each minute, in order with what falls due', async () => {
     const { posthorn, told, endpoint } = setUp({ minimum: 3, failurePercent: 100, windowSeconds: 3600 })
     await endpoint()

@@ -293,6 +293,37 @@ describe('an outbound plugin', () => {
   })
 })
 
+test('an attempt whose plugin is not registered in this process is left to others while there are any, for ten minutes', async () => {
+  const storage = memory()
+  const custom = definePlugin({ name: 'custom', sides: ['outbound'], config: object({}), prepare: () => ({}) })
+  const logger = { debug() {}, info() {}, warn() {}, error() {} }
+  const there = createTestPosthorn({ storage, plugins: [custom] })
+  const here = createTestPosthorn({ storage, logger })
+  const alike = createTestPosthorn({ storage, logger }) // a third process, without the plugin too
+  const { id } = await withEndpoint(there)
+  await there.plugins.create('default', { name: 'custom', endpoint_id: id })
+  await there.tick() // others see it work
+
+  const waiting = { status: 'QUEUED', attempt_number: 1, attempted_at: null }
+  await publish(here)
+  expect(await here.tick()).toMatchObject({ delivered: 0, failed: 0, remaining: 1 })
+  expect(await attemptsOf(here)).toMatchObject([waiting])
+  await there.tick()
+  expect(await attemptsOf(here)).toMatchObject([{ status: 'SUCCESSFUL', attempt_number: 1 }])
+
+  await publish(here)
+  for (let minute = 0; minute < 9; minute++) {
+    for (const { clock, tick } of [alike, here]) {
+      await clock.advance('1m')
+      await tick()
+    }
+  }
+  expect((await attemptsOf(here))[1]).toMatchObject(waiting)
+  await here.clock.advance('1m')
+  await here.tick()
+  expect((await attemptsOf(here))[1]).toMatchObject({ status: 'FAILED', error_code: 'PLUGIN_ERROR' })
+})
+
 test('an attempt whose plugin is not registered in this process fails with PLUGIN_ERROR, and its row can be listed and deleted', async () => {
   const storage = memory()
   const custom = definePlugin({ name: 'custom', sides: ['outbound'], config: object({}), prepare: () => ({}) })

@@ -57,6 +57,44 @@ function withLateClaim(storage: ReturnType<typeof memory>) {
   return { slow, answer: () => answer() }
 }
 
+describe('a claim that the queue answers late', () => {
+  test('is not sent once its leases have ended: another process may have sent it by then', async () => {
+    const storage = memory()
+    const { slow, answer } = withLateClaim(storage)
+    const here = await instance({ storage: slow })
+    await here.publish()
+    await here.posthorn.start()
+    await here.clock.advance('31s')
+    answer()
+    await here.clock.advance(0)
+    const [again] = await storage.queue.claim(claimOptions({ leaseMs: 5000, now: here.clock.now() }))
+    expect(again).toBeDefined() // by another process, which sends it
+    expect(here.http.sent).toHaveLength(0)
+    await here.clock.advance('10s') // that one died
+    expect(here.http.sent).toHaveLength(1)
+    here.http.inFlight[0]!.answer(ok)
+    await here.clock.advance(0)
+    expect(await here.statuses()).toEqual(['SUCCESSFUL'])
+    await here.posthorn.stop()
+  })
+
+  test('or never, does not keep the next start from claiming', async () => {
+    const { slow } = withLateClaim(memory())
+    const { posthorn, clock, http, publish } = await instance({ storage: slow })
+    await publish()
+    await posthorn.start()
+    await clock.advance('1s')
+    const stopping = posthorn.stop({ timeoutMs: 1000 })
+    await clock.advance('3s')
+    await stopping
+    await posthorn.start()
+    await clock.advance('31s')
+    expect(http.sent).toHaveLength(1)
+    http.inFlight[0]!.answer(ok)
+    await posthorn.stop()
+  })
+})
+
 describe('start', () => {
   test('delivers what is published afterwards, at once', async () => {
     const { posthorn, clock, http, publish, statuses } = await instance()

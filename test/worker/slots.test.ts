@@ -191,6 +191,16 @@ describe('a wake-up', () => {
   })
 })
 
+test('of 50,000 endpoints that answered the oldest is forgotten first: it has to answer anew', () => {
+  const { slot, claims } = set({ concurrency: 64, perEndpoint: 4 })
+  const answered = (name: string) => end(slot, claims(1, name)[0]!)
+  for (let n = 0; n < 50_000; n++) answered(`${n}`)
+  expect([slot.isProven('0'), slot.isProven('49999')]).toEqual([true, true])
+  answered('0')
+  answered('50000')
+  expect([slot.isProven('0'), slot.isProven('1'), slot.isProven('50000')]).toEqual([false, true, true])
+})
+
 describe('slow endpoints', () => {
   const tryAll = (
     claims: (count: number, group: string, workspace?: string) => Claim[],
