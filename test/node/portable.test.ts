@@ -126,7 +126,7 @@ describe('the portable client', () => {
     const over = new AbortController()
     setTimeout(() => over.abort(), 50)
     expect(await send(silent.url, { signal: over.signal })).toEqual({ kind: 'aborted' })
-    expect(await send(silent.url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted' })
+    expect(await send(silent.url, { signal: AbortSignal.abort() })).toEqual({ kind: 'aborted', isUnsent: true })
     expect(await send('http://127.0.0.1:9/')).toMatchObject({ kind: 'error', unreachable: true })
     expect(await send('nonsense')).toMatchObject({ kind: 'error', message: 'the url is not valid' })
   })
