@@ -44,7 +44,7 @@ export type RequestEnd =
       readonly ended: boolean
     }
   | { readonly kind: 'timeout' | 'denied' | 'busy'; readonly message: string }
-  | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
+  | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean; readonly ended?: false }
   | { readonly kind: 'aborted'; readonly isUnsent?: true }
 
 /** Error codes of a reused connection that the receiver closed. */
@@ -138,8 +138,7 @@ class RequestUnderWay implements Listener {
       this.#status = code
       this.#head = head
     } else if (++this.#informational > maxInformational) {
-      const message = 'the receiver sent too many informational answers'
-      this.#breakOff({ kind: 'error', message, unreachable: false })
+      this.#giveUp('the receiver sent too many informational answers')
     }
   }
 
@@ -170,10 +169,8 @@ class RequestUnderWay implements Listener {
     const line = this.#line
     if (this.#isOver || line === undefined) return
     const code = failureCode(cause)
-    if (this.#status !== 0) {
-      if (code !== undefined && tooLong.has(code)) return this.#failFraming()
-      return this.#end(this.#response({ whole: false, ended: false }))
-    }
+    if (code !== undefined && tooLong.has(code)) return this.#failFraming()
+    if (this.#status !== 0) return this.#end(this.#response({ whole: false, ended: false }))
     if (code === 'EDENIED') return this.#end({ kind: 'denied', message: failureMessage(cause) })
     // The receiver closed a reused connection at the moment of use. Whether the receiver read anything cannot be known.
     if (!this.#hasRetried && code !== undefined && closed.has(code) && line.isStale()) {
@@ -219,9 +216,13 @@ class RequestUnderWay implements Listener {
     return received - this.#headBytes - this.#received - this.#chunks.length * chunkFrameBytes > maxFramingBytes
   }
 
-  /** The try fails, also where a status has come: what frames the answer is no part of it that would be recorded. */
   #failFraming(): void {
-    this.#end({ kind: 'error', message: this.#status === 0 ? headTooLong : framingTooLong, unreachable: false })
+    this.#giveUp(this.#status === 0 ? headTooLong : framingTooLong)
+  }
+
+  /** The try fails, also where a status has come, and the receiver did not end its answer. */
+  #giveUp(message: string): void {
+    this.#end({ kind: 'error', message, unreachable: false, ended: false })
     this.#line?.cut()
   }
 

@@ -20,7 +20,8 @@ export interface SendOptions {
  * arrived of it. `ended` is false when the rest of the answer broke off, or did not arrive within a second after the
  * status (or within what was left of `timeoutMs`); then the connection is closed, and the endpoint counts as slow.
  * `ended` is true when the answer ended in time, and when reading stopped on our side: at `captureBytes`, or by the
- * signal. `message` is a sentence (at most 512 code points) for a person, without secrets. `unreachable` says that no
+ * signal. With an `error` it is false where an answer was given up before its end, as what frames it is too long: then the endpoint
+ * counts as slow too. `message` is a sentence (at most 512 code points) for a person, without secrets. `unreachable` says that no
  * connection to the endpoint was possible, unlike an endpoint that answered badly. `busy`: the client had no place for
  * the request in time. Nothing was sent, nothing is recorded, and the attempt goes back to the queue as it was.
  * `aborted`: by the signal, before a status came; `isUnsent` where it is known that no request was begun, which then counts
@@ -36,7 +37,7 @@ export type Reply =
     }
   | { readonly kind: 'timeout'; readonly message: string }
   | { readonly kind: 'denied'; readonly message: string }
-  | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean }
+  | { readonly kind: 'error'; readonly message: string; readonly unreachable: boolean; readonly ended?: boolean }
   | { readonly kind: 'busy'; readonly message: string }
   | { readonly kind: 'aborted'; readonly isUnsent?: true }
 

@@ -161,7 +161,7 @@ function wasBegun(reply: Reply): boolean {
 function slownessOf(reply: Reply): Sent['slow'] {
   if (reply.kind === 'denied') return 'unsent'
   if (reply.kind === 'response') return !(reply.ended ?? true) // a client of the application may leave out `ended`
-  return reply.kind === 'timeout' || (reply.kind === 'error' && reply.unreachable)
+  return reply.kind === 'timeout' || (reply.kind === 'error' && (reply.unreachable || reply.ended === false))
 }
 
 /** How a try ended, for telemetry. `seconds`: the time of the whole try; the time of an answered request is more exact. */

@@ -21,7 +21,7 @@ const maxGapMs = 25
 /**
  * Watched endpoints get a single request at a time. They are of two kinds:
  *
- * - Slow endpoints: the last try timed out, could not connect, or the answer did not end in time. A new endpoint that is
+ * - Slow endpoints: the last try timed out, could not connect, or the answer did not end in time or within its bounds. A new endpoint that is
  *   silent for half a second counts as slow too. All slow endpoints together use at most half of the slots.
  * - New endpoints: no try has ended in this process. All new endpoints together use at most a quarter of the slots.
  *   Without this bound a few silent endpoints would fill all slots, above all after a start.

@@ -9,6 +9,7 @@ import { parentPort, Worker } from 'node:worker_threads'
 import { getRequestListener } from '@hono/node-server'
 import * as v from 'valibot'
 
+import { memory } from '../../adapters/memory/index.ts'
 import { createPosthorn } from '../../adapters/node/index.ts'
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { visit } from './clients.ts'
@@ -99,7 +100,10 @@ export async function tryTraffic({ seconds, seed }: Trial, entry: URL): Promise<
     request.resume()
     response.end()
   })
-  const posthorn = createPosthorn({ plugins: [stop], logger, deliver: { allow: ['127.0.0.1'], captureBytes: 1024 } })
+  // As an application keeps it that lives in memory: else the collector has more to do from minute to minute, in both phases.
+  const storage = memory({ keep: 2000 })
+  const deliver = { allow: ['127.0.0.1'], captureBytes: 1024 }
+  const posthorn = createPosthorn({ storage, plugins: [stop], logger, deliver })
   const listener = getRequestListener(posthorn.gateway.fetch, { overrideGlobalObjects: false })
   const gateway = createServer((incoming, outgoing) => void listener(incoming, outgoing))
   gateway.keepAliveTimeout = 60_000 // longer than the quiet tenant ever pauses

@@ -161,7 +161,12 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       )
       const sendFor = (length: number) => client().send(url, { request: { headers: { 'x-length': `${length}` } } })
       expect(await sendFor(bound)).toMatchObject({ kind: 'response', status: 200, body: 'ok', ended: true })
-      expect(await sendFor(bound + 1)).toEqual({ kind: 'error', message: headTooLong, unreachable: false })
+      expect(await sendFor(bound + 1)).toEqual({
+        kind: 'error',
+        message: headTooLong,
+        unreachable: false,
+        ended: false,
+      })
     })
 
     test.each([
@@ -174,7 +179,7 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
     ])('ends a try at once for %s', async (_what, bytes) => {
       const { url, sockets } = await rawReceiver(onRequest((socket) => void socket.write(bytes)))
       const { result, ranMs } = await timed(client().send(url))
-      expect(result).toEqual({ kind: 'error', message: headTooLong, unreachable: false })
+      expect(result).toEqual({ kind: 'error', message: headTooLong, unreachable: false, ended: false })
       expect(ranMs).toBeLessThan(1000)
       await expect.poll(() => sockets.size).toBe(0)
     })
@@ -186,7 +191,7 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
     ])('ends a try at once although a status came, for %s', async (_what, bytes) => {
       const { url, sockets } = await rawReceiver(onRequest((socket) => void socket.write(bytes)))
       const { result, ranMs } = await timed(client().send(url))
-      expect(result).toEqual({ kind: 'error', message: framingTooLong, unreachable: false })
+      expect(result).toEqual({ kind: 'error', message: framingTooLong, unreachable: false, ended: false })
       expect(ranMs).toBeLessThan(restOfAnswerMs - 300)
       await expect.poll(() => sockets.size).toBe(0)
     })
@@ -202,7 +207,7 @@ describe.each(connectionKinds)('over %s', (_wire, client) => {
       const sendFor = (length: number) => client().send(url, { request: { headers: { 'x-length': `${length}` } } })
       expect(await sendFor(16_000)).toMatchObject({ kind: 'response', body: 'ok', ended: true })
       const { result, ranMs } = await timed(sendFor(20_000))
-      expect(result).toEqual({ kind: 'error', message: framingTooLong, unreachable: false })
+      expect(result).toEqual({ kind: 'error', message: framingTooLong, unreachable: false, ended: false })
       expect(ranMs).toBeLessThan(restOfAnswerMs - 300)
     })
 

@@ -9,9 +9,11 @@ import { heldHttp, ok } from '../support/held-http.ts'
 
 const { ended: _, ...fromBefore } = ok as Reply & { kind: 'response' }
 
-test.each([
+test.each<[string, Reply, number]>([
   ['did not end its answer in time', { ...fromBefore, ended: false }, 1],
   ['ended its answer in time', { ...fromBefore, ended: true }, 4],
+  ['was given up before its answer ended', { kind: 'error', message: 'too long', unreachable: false, ended: false }, 1],
+  ['closed the connection without an answer', { kind: 'error', message: 'reset', unreachable: false }, 4],
   ['was sent to by a client that does not say whether its answer ended', fromBefore as Reply, 4],
 ])('an endpoint that %s has so many requests in flight', async (_what, reply, expected) => {
   const clock = fakeClock()
@@ -33,7 +35,7 @@ test.each([
   for (let i = 0; i < 3; i++) await answerAll()
   expect(http.inFlight).toHaveLength(expected)
 
-  const attempts = await posthorn.attempts.list('default', { status: 'SUCCESSFUL' })
+  const attempts = await posthorn.attempts.list('default', { status: reply.kind === 'error' ? 'FAILED' : 'SUCCESSFUL' })
   expect(attempts.data.length).toBeGreaterThanOrEqual(3)
   const stopping = posthorn.stop({ timeoutMs: 0 })
   await clock.advance(1000)
