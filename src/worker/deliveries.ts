@@ -27,17 +27,17 @@ interface Needs {
 }
 
 /**
- * The way of a delivery: claim, load, limit, send, settle, let go. A job is the queue's entry for an attempt that is to be made.
+ * The way of a delivery: claim, load, limit, wait in line, send, settle, let go. A job is the queue's entry for an attempt that is to be made.
  *
  * The queue leases a claimed job to this process: nobody else may send it until the lease ends. A hold is what this process knows
  * of such a job, and lengthens the lease. The job has a slot of this process, and enters the line of its endpoint (for the queue:
  * its group), where it waits while the endpoint has as many requests in flight as it may. The slot is free when the request has
  * ended; the hold ends later, when the outcome is stored and the job is out of the queue with it (a retry is a job of its own).
- * `letGo` ends holds, and slots of jobs that are not sent, once these are out of the queue or back in it. Only `claim` throws.
+ * `letGo` ends holds, and slots of jobs that are not sent. Only `claim` throws.
  */
 export class Deliveries {
   readonly #needs: Needs
-  #claiming: symbol | null = null
+  #claiming: symbol | null = null // the claim under way: one that `open` has forgotten ends no later one
   isClosed = false // while true, from `close` to `open`, nothing is claimed or sent
 
   constructor(needs: Needs) {
@@ -69,11 +69,11 @@ export class Deliveries {
       const claimRequest = slots.claimRequest({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
       const askedAt = ctx.clock.elapsed()
       const times = { now: ctx.clock.now(), leaseMs }
-      const claims = await ctx.queue.claim({ ...claimRequest, ...times, loads: ctx.ownQueue }) // the storage's own queue loads too
+      const claims = await ctx.queue.claim({ ...claimRequest, ...times, loads: ctx.ownQueue }) // a queue in the storage may answer jobs loaded
       // A slow or new endpoint has a single slot, which the queue does not know: what it gave beyond that is surplus.
       const { admitted, surplus } = slots.taken(claims, claimRequest)
-      for (const part of loadedApart(holds.add(admitted, askedAt))) void this.#deliverAll(part, paced) // loaded or not; an endpoint is in one part
-      const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // it has no slot and no hold that `letGo` would end
+      for (const part of loadedApart(holds.add(admitted, askedAt))) void this.#deliverAll(part, paced) // loaded jobs wait for no others
+      const givenBack = holds.giveBack(surplus, { triesAgain: paced }) // surplus has no slot and no hold for `letGo` to end
       if (!paced) await givenBack // a tick is to find the surplus in the queue; when the engine is away this fails at once
       return admitted.length
     } finally {
@@ -81,7 +81,7 @@ export class Deliveries {
     }
   }
 
-  /** Sends jobs, or lets them go. Until the limiter has answered, claims leave their endpoints out, so that their order holds. */
+  /** Sends jobs, or lets them go. Until the limiter has answered, claims leave their endpoints out, so that jobs stay in order. */
   async #deliverAll(claimed: readonly Hold[], paced: boolean): Promise<void> {
     const { limits, lines, letGo, wakeup } = this.#needs
     limits.markUndecided(claimed)
@@ -92,7 +92,7 @@ export class Deliveries {
     if (claimsLeftSomeOut) wakeup.wake('limited') // has the loop claim what claims left out meanwhile
   }
 
-  /** `granted` may be sent now, `refused` later: the queue knows when limits allow it. Attempts of `obsolete` jobs ended or are gone. */
+  /** Loads what is not loaded yet. `refused` go back: over a limit (the queue knows until when), or closed, or not loaded. `obsolete`: the attempts ended. */
   async #loadAndLimit(claimed: readonly Hold[]): Promise<LimitedJobs & { readonly obsolete: readonly Hold[] }> {
     const { deliver, limits, complain } = this.#needs
     try {
@@ -105,43 +105,43 @@ export class Deliveries {
     }
   }
 
-  /** Sends a job whose turn has come. `leaveLine` sends the next of its line, or gives back all: others may send them sooner. */
+  /** Sends a job whose turn has come. `leaveLine` sends the next of its line, or gives back those that wait: others may send them sooner. */
   async #sendAndSettle({ hold, loaded }: ReadyJob, paced: boolean, leaveLine: LeaveLine): Promise<void> {
     const { ctx, deliver, slots, holds, letGo, rests, outcomes, othersMayTake } = this.#needs
     const { claim, cancellation } = hold
     let sent: Sent | 'busy' | null = null
     try {
-      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation, othersMayTake) // null when canceled
+      if (holds.has(hold)) sent = await deliver.attempt(loaded, cancellation, othersMayTake) // null when canceled, as without a hold
     } catch (cause) {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
-      const mayLeave = rests.begin(claim.group) // what the job needs is not here now: claims leave its endpoint out a while
+      const mayGoBack = rests.begin(claim.group) // no connection, or no plugin that could run: claims leave the endpoint out a while
       leaveLine('give-back')
-      return await mayLeave.then(() => letGo.giveBack([hold]))
+      return await mayGoBack.then(() => letGo.giveBack([hold]))
     }
     slots.freed(claim, sent?.slow ?? null)
     leaveLine(sent === null || sent.slow === true ? 'give-back' : 'send-next')
-    // To linger, and be stored with others, pays where the storage is another process. After a slow request 100 ms are nothing.
+    // To linger (up to 100 ms, to be stored with others) pays where the storage is another process, and after a slow request.
     const lingers = paced && (sent?.slow === true || ctx.storage.inProcess !== true)
-    // Without `sent`, or when storing is canceled too (lost lease, or `stop` has no more time), the job is tried again after its lease.
+    // Without `sent`, or when storing is canceled too (lost lease, or `stop` has no more time), the job is left to the end of its lease.
     if (sent !== null) await outcomes.store(deliver.conclude(loaded, sent, claim), cancellation, { lingers })
     letGo.ended(hold)
   }
 
-  /** Claims and sends nothing more until `open`. Requests in flight go on. Resolves when this process holds no job, or after `isLate`. */
+  /** Claims and sends nothing more until `open`. Requests in flight go on. Resolves when this process holds no job, or once `isLate()`. */
   async close(isLate: () => boolean): Promise<void> {
     const { lines, holds, outcomes } = this.#needs
     this.isClosed = true
     lines.close() // gives back what waits, and what comes
     holds.close() // what the queue cannot take back at once is left to its lease
     outcomes.close() // from now on none lingers
-    while (!isLate() && (holds.size > 0 || this.#claiming !== null)) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody
+    while (!isLate() && (holds.size > 0 || this.#claiming !== null)) await holds.untilFewer({ orAfterMs: 1000 }) // a claim that ends tells nobody: look again
   }
 
   open(): void {
     this.isClosed = false
-    this.#claiming = null // a claim that outlasted the stop may never end
+    this.#claiming = null // a claim that outlasted `close` may never end
     this.#needs.lines.open()
     this.#needs.holds.open()
     this.#needs.outcomes.open()
