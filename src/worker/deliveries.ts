@@ -53,23 +53,21 @@ export class Deliveries {
     return this.isClosed || this.#claiming !== null ? 0 : this.#needs.slots.mayClaim()
   }
 
-  /**
-   * Claims due jobs, starts to deliver them, answers how many. `paced`: tries of slow endpoints are spread out over later claims, as
-   * the loop between `start` and `stop` wants it. A `tick` of the host does not: it delivers what is due, and ends.
-   */
+  /** Claims due jobs, starts to deliver them, answers how many. `paced`: tries of slow endpoints are spread out over later claims; not in a `tick`. */
   async claim({ paced }: { paced: boolean }): Promise<number> {
     if (this.mayClaim() === 0) return 0
     const { ctx, slots, lines, limits, rests, holds, wakeup } = this.#needs
     const own = (this.#claiming = Symbol())
     try {
       await ctx.clock.ready() // the clock tells the time of the queue's engine: leases are counted in it
+      if (this.#claiming !== own) return 0
       wakeup.forget() // this claim finds the jobs that the wake-ups until now were for
       // How many jobs of an endpoint may be claimed to wait in its line: none where a rate limit might refuse them.
       const ahead = (group: string) => (limits.isUnlimited(group) ? lines.maxAhead(group) : 0)
       const claimRequest = slots.claimRequest({ paced, leaveOut: [...limits.undecided(), ...rests.groups()], ahead })
       const askedAt = ctx.clock.elapsed()
-      const times = { now: ctx.clock.now(), leaseMs }
-      const claims = await ctx.queue.claim({ ...claimRequest, ...times, loads: ctx.ownQueue }) // a queue in the storage may answer jobs loaded
+      const claims = await ctx.queue.claim({ ...claimRequest, leaseMs, now: ctx.clock.now(), loads: ctx.ownQueue })
+      if (this.#claiming !== own) return await holds.giveBack(claims, { triesAgain: true }).then(() => 0) // it was forgotten
       // A slow or new endpoint has a single slot, which the queue does not know: what it gave beyond that is surplus.
       const { admitted, surplus } = slots.taken(claims, claimRequest)
       for (const part of loadedApart(holds.add(admitted, askedAt))) void this.#deliverAll(part, paced) // loaded jobs wait for no others
@@ -140,8 +138,8 @@ export class Deliveries {
   }
 
   open(): void {
+    if (this.isClosed) this.#claiming = null // a claim that outlasted `close` may never end
     this.isClosed = false
-    this.#claiming = null // a claim that outlasted `close` may never end
     this.#needs.lines.open()
     this.#needs.holds.open()
     this.#needs.outcomes.open()

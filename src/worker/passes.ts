@@ -118,7 +118,7 @@ export class Passes {
       await upkeep.minute()
       await upkeep.purge()
       await background.idle()
-      if (minute < end && (await this.#nextDue(minute)) !== null) return false
+      if (minute <= end && (await this.#nextDue(minute)) !== null) return false
     }
     return true
   }

@@ -79,7 +79,7 @@ describe('a claim that the queue answers late', () => {
   })
 
   test('or never, does not keep the next start from claiming', async () => {
-    const { slow } = withLateClaim(memory())
+    const { slow, answer } = withLateClaim(memory())
     const { posthorn, clock, http, publish } = await instance({ storage: slow })
     await publish()
     await posthorn.start()
@@ -90,8 +90,33 @@ describe('a claim that the queue answers late', () => {
     await posthorn.start()
     await clock.advance('31s')
     expect(http.sent).toHaveLength(1)
+    answer() // its jobs are leased to nobody by now
+    await clock.advance(0)
+    expect(http.sent).toHaveLength(1)
     http.inFlight[0]!.answer(ok)
     await posthorn.stop()
+  })
+
+  test('is the only one under way, however many ticks begin meanwhile', async () => {
+    let claims = 0
+    let most = 0
+    const slow = intercepted(memory(), async (call, next) => {
+      if (call !== 'queue.claim') return await next()
+      most = Math.max(most, ++claims)
+      await new Promise((resolve) => setTimeout(resolve, 50))
+      const answer = await next()
+      claims--
+      return answer
+    })
+    const http = { send: async () => ok }
+    const { posthorn, publish, statuses } = await instance({ storage: slow, http })
+    for (let n = 0; n < 20; n++) await publish(n)
+    const first = posthorn.drain()
+    await expect.poll(() => claims, { interval: 1 }).toBe(1)
+    await Promise.all([first, posthorn.tick(), posthorn.drain()])
+    await posthorn.drain()
+    expect(most).toBe(1)
+    expect(new Set(await statuses())).toEqual(new Set(['SUCCESSFUL']))
   })
 })
 
