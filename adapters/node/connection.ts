@@ -28,7 +28,7 @@ export interface Listener {
   /** Informational answers may come before the final answer. */
   onHeaders(status: number, head: Head, statusText: string): void
   /** A status line and headers came that are longer than `maxFramingBytes`: nobody looks at what is in them. */
-  onLongFraming(): void
+  onLongHead(): void
   onData(chunk: Buffer): void
   /**
    * What came so far was handed over, and more is awaited. `received`: bytes since the call went out, framing included;

@@ -19,13 +19,11 @@ export const framingTooLong = 'the chunk extensions or the trailer of the answer
 const sentences: Readonly<Record<string, string>> = {
   ECONNRESET: 'connection closed before an answer came',
   EPIPE: 'connection closed before the request was sent',
-  HPE_HEADER_OVERFLOW: headTooLong,
   ERR_UNESCAPED_CHARACTERS: 'the url holds characters that cannot be sent',
   ERR_INVALID_HTTP_TOKEN: 'a header holds characters that cannot be sent',
   ERR_INVALID_CHAR: 'a header holds characters that cannot be sent',
   UND_ERR_INVALID_ARG: 'a header holds characters that cannot be sent',
   UND_ERR_SOCKET: 'connection closed before an answer came',
-  UND_ERR_HEADERS_OVERFLOW: headTooLong,
   UND_ERR_RES_CONTENT_LENGTH_MISMATCH: 'the answer is not HTTP (its length is not the one it announced)',
 }
 

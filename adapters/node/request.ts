@@ -49,7 +49,7 @@ export type RequestEnd =
 
 /** Error codes of a reused connection that the receiver closed. */
 const closed = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
-/** Error codes of parsers for what frames a body: chunk extensions, and headers where a trailer is read. */
+/** Error codes of parsers for a head, chunk extensions or a trailer beyond the bound. */
 const tooLong = new Set(['HPE_CHUNK_EXTENSIONS_OVERFLOW', 'HPE_HEADER_OVERFLOW', 'UND_ERR_HEADERS_OVERFLOW'])
 /** More informational answers than this are an attempt to keep us busy. */
 const maxInformational = 20
@@ -142,7 +142,7 @@ class RequestUnderWay implements Listener {
     }
   }
 
-  onLongFraming(): void {
+  onLongHead(): void {
     this.#failFraming()
   }
 

@@ -120,7 +120,7 @@ export function undiciConnections(
       onConnect() {},
       onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
         if (headLength(statusText, headers) > maxFramingBytes) {
-          listener?.onLongFraming()
+          listener?.onLongHead()
           return true
         }
         listener?.onHeaders(status, head.read(headers), statusText)

@@ -1,26 +1,40 @@
 import type { Context } from '../context.ts'
-import { minuteMs } from '../core/periods.ts'
+import { hourMs, minuteMs } from '../core/periods.ts'
 import type { Loaded } from '../services/loaded-attempt.ts'
 import { seeProcess } from '../services/seen-process.ts'
 
 /** A process that was not seen for so long works no more, or soon tells that it does. */
 const awayMs = 2 * minuteMs
-/** A delivery that needs a plugin which is not registered here waits so long for a process that has it: an update of all processes is over by then. */
+/**
+ * Deliveries of an endpoint that need a plugin which is not registered here are left to others for so long: by then an update
+ * of all processes is over. After an hour without any it begins anew.
+ */
 const leftMs = 10 * minuteMs
+const maxLeft = 2000
 
 /** Whether other processes work beside this one, as far as the storage knows. Each process tells once a minute that it works. */
 export class Company {
   readonly #ctx: Context
   /** False until the storage was asked. */
   isAlone = false
+  /** Since when deliveries of endpoints are left to others, and when the last one was, on the clock's `elapsed`; the oldest first. */
+  readonly #left = new Map<string, { readonly since: number; readonly last: number }>()
 
   constructor(ctx: Context) {
     this.#ctx = ctx
   }
 
-  /** Whether another process may yet make an attempt that this one cannot make. */
+  /** Whether an attempt is left to other processes, as this one lacks a plugin for it. */
   mayTake({ delivery: { attempt } }: Loaded): boolean {
-    return !this.isAlone && this.#ctx.clock.now() - attempt.scheduled_at < leftMs
+    if (this.isAlone) return false
+    const now = this.#ctx.clock.elapsed()
+    const known = this.#left.get(attempt.endpoint_id)
+    const since = known !== undefined && now - known.last < hourMs ? known.since : now
+    this.#left.delete(attempt.endpoint_id)
+    this.#left.set(attempt.endpoint_id, { since, last: now })
+    const [oldest] = this.#left.keys()
+    if (this.#left.size > maxLeft) this.#left.delete(oldest!)
+    return now - since < leftMs
   }
 
   /** Tells that this process works, and asks for the others. */

@@ -114,9 +114,9 @@ export class Deliveries {
       ctx.log.error(`attempt ${claim.id} broke off`, { cause })
     }
     if (sent === 'busy') {
-      const mayGoBack = rests.begin(claim.group) // no connection, or no plugin that could run: claims leave the endpoint out a while
+      await rests.begin(claim.group, cancellation) // no connection, or no plugin that could run: claims leave the endpoint out a while
       leaveLine('give-back')
-      return await mayGoBack.then(() => letGo.giveBack([hold]))
+      return await letGo.giveBack([hold])
     }
     slots.freed(claim, sent?.slow ?? null)
     leaveLine(sent === null || sent.slow === true ? 'give-back' : 'send-next')

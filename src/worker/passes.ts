@@ -31,8 +31,13 @@ export class Passes {
     await inbox.idle()
     await background.idle()
     await this.#claimAll(isInTime)
+    let lengthenAt = since + lengthenEveryMs
     while (holds.size > 0) {
-      await this.#untilFewerThan(holds.size)
+      await this.#untilFewerThan(holds.size, lengthenAt)
+      if (ctx.clock.elapsed() >= lengthenAt) {
+        await holds.lengthen()
+        lengthenAt = ctx.clock.elapsed() + lengthenEveryMs
+      }
       await background.idle()
       await this.#claimAll(isInTime)
     }
@@ -53,17 +58,12 @@ export class Passes {
     while (isInTime() && (await this.#parts.deliveries.claim({ paced: false })) > 0);
   }
 
-  /** Waits until fewer than `count` jobs are held, or until holds have to be lengthened, and lengthens them. */
-  async #untilFewerThan(count: number): Promise<void> {
+  /** Waits until fewer than `count` jobs are held, at most until that time of the clock's `elapsed`. */
+  async #untilFewerThan(count: number, until: number): Promise<void> {
     const { clock } = this.#needs.ctx
     const { holds } = this.#parts
-    const since = clock.elapsed()
-    while (holds.size >= count) {
-      await holds.untilFewer({ orAfterMs: lengthenEveryMs })
-      if (clock.elapsed() - since >= lengthenEveryMs) {
-        await holds.lengthen()
-        return
-      }
+    for (let now = clock.elapsed(); holds.size >= count && now < until; now = clock.elapsed()) {
+      await holds.untilFewer({ orAfterMs: until - now })
     }
   }
 
@@ -103,7 +103,7 @@ export class Passes {
 
   /**
    * Lets time pass in which no delivery falls due, and does the minute's work at each minute. Answers false when that made a
-   * delivery due before `end`: an operational event, say.
+   * delivery due, as where an operational event was published.
    */
   async #passUntil(end: number): Promise<boolean> {
     const { ctx, time, background } = this.#needs
@@ -118,7 +118,7 @@ export class Passes {
       await upkeep.minute()
       await upkeep.purge()
       await background.idle()
-      if (minute <= end && (await this.#nextDue(minute)) !== null) return false
+      if ((await this.#nextDue(minute)) !== null) return false
     }
     return true
   }

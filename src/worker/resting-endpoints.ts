@@ -1,4 +1,5 @@
 import type { EngineClock } from '../contracts/clock.ts'
+import type { Cancellation } from '../core/cancellation.ts'
 import { startTimer } from '../runtime/timer.ts'
 import type { Wakeup } from './wakeup.ts'
 
@@ -26,9 +27,9 @@ export class Rests {
     this.#wakeup = wakeup
   }
 
-  /** Resolves when the job may go back to the queue: at once, or, where too many rest, half a second later. */
-  begin(group: string): Promise<void> {
-    if (this.#until.size >= maxResting && !this.#until.has(group)) return this.#clock.sleep(restMs)
+  /** Resolves when the job may go back to the queue: at once, or, where too many rest, half a second later, or when it is canceled. */
+  begin(group: string, until: Cancellation): Promise<void> {
+    if (this.#until.size >= maxResting && !this.#until.has(group)) return this.#clock.sleep(restMs, until.signal)
     this.#rest(group)
     return rested
   }

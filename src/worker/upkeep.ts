@@ -73,9 +73,9 @@ export function upkeep(ctx: Context, company: Company, operational?: Operational
   return {
     tasks,
     get isNeeded() {
-      const purges = retention.eventsDays !== undefined || retention.attemptsDays !== undefined
-      const counts = breaker !== undefined || disableAfterDays !== undefined || operations !== undefined
-      if (counts || purges) return true
+      const { eventsDays, attemptsDays } = retention
+      if ([breaker, disableAfterDays, operations, eventsDays, attemptsDays].some((set) => set !== undefined))
+        return true
       return [...ctx.configuration.all()].some(
         ({ nextExpiry, workspace }) => nextExpiry < Infinity || workspace.limits.retention_days !== null,
       )

@@ -109,6 +109,18 @@ onEveryEngine((fresh) => {
     expect((await posthorn.attempts.list('acme')).data).toHaveLength(1)
   })
 
+  test('a tick without time left removes some of each such workspace', async () => {
+    const { posthorn } = await started()
+    for (const id of ['acme', 'zeta']) {
+      await posthorn.workspaces.create({ id, limits: { retention_days: 2 } })
+      await posthorn.events.create(id, event)
+    }
+    await posthorn.drain()
+    await posthorn.clock.advance(60 * hourMs)
+    await posthorn.tick({ budgetMs: 0 })
+    for (const id of ['acme', 'zeta']) expect((await posthorn.events.list(id)).data).toHaveLength(0)
+  })
+
   test('a workspace has no more endpoints than its limit, whoever writes', async () => {
     const { posthorn, second } = await started()
     await posthorn.workspaces.create({ id: 'acme', limits: { endpoints: 3 } })

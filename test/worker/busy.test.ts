@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 
 import { engineClock } from '../../src/clock.ts'
+import { Cancellation } from '../../src/core/cancellation.ts'
 import type { HttpClient, SendOptions } from '../../src/contracts/http-client.ts'
 import { definePlugin } from '../../src/contracts/plugin.ts'
 import { PosthornError } from '../../src/errors.ts'
@@ -139,14 +140,19 @@ test('where 2,000 endpoints rest, a job of a further one stays here for as long'
   const fake = fakeClock()
   const clock = engineClock(fake, async () => 0, { debug() {}, info() {}, warn() {}, error() {} })
   const rests = new Rests(clock, wakeup(clock))
-  for (let n = 0; n < 2000; n++) await rests.begin(`${n}`)
+  const job = new Cancellation()
+  for (let n = 0; n < 2000; n++) await rests.begin(`${n}`, job)
   let mayLeave = false
-  void rests.begin('one more').then(() => (mayLeave = true))
+  void rests.begin('one more', job).then(() => (mayLeave = true))
+  const canceled = new Cancellation()
+  const early = rests.begin('and one more', canceled)
+  canceled.cancel()
+  await early
   await fake.advance(499)
   expect(mayLeave).toBe(false)
   await fake.advance(1)
   expect(mayLeave).toBe(true)
-  await rests.begin('later')
+  await rests.begin('later', job)
   expect(rests.has('later')).toBe(true)
 })
 
@@ -170,8 +176,9 @@ test('an endpoint that has no place again rests anew, and rings once', async () 
   const causes: string[] = []
   const rings = { ...wakeup(clock), wake: (cause: string) => void causes.push(cause) }
   const rests = new Rests(clock, rings)
+  const job = new Cancellation()
   for (let n = 0; n < 3; n++) {
-    await rests.begin('shop')
+    await rests.begin('shop', job)
     await fake.advance(100)
   }
   await fake.advance(399)

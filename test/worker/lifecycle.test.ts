@@ -57,6 +57,27 @@ function withLateClaim(storage: ReturnType<typeof memory>) {
   return { slow, answer: () => answer() }
 }
 
+test('a tick lengthens the lease of a long request, while other deliveries end every few seconds', async () => {
+  const storage = memory()
+  const { posthorn, clock, http } = await instance({ storage })
+  for (let n = 0; n < 15; n++) {
+    const request = { url: `https://b${n}.test/`, timeout: 60_000 }
+    await posthorn.endpoints.create('default', { request, events: ['*'] })
+  }
+  await posthorn.events.create('default', { event_type: 'y', data: {} })
+  const ticked = posthorn.tick({ budgetMs: 100_000 })
+  await expect.poll(() => http.inFlight.length).toBe(16)
+  for (let n = 0; n < 15; n++) {
+    await clock.advance('3s')
+    http.inFlight[1]!.answer(ok)
+    await clock.advance(0)
+  }
+  expect(await storage.queue.claim(claimOptions({ now: clock.now() }))).toEqual([]) // nobody else may have it
+  http.inFlight[0]!.answer(ok)
+  await clock.advance('1s')
+  expect(await ticked).toMatchObject({ delivered: 16 })
+})
+
 describe('a claim that the queue answers late', () => {
   test('is not sent once its leases have ended: another process may have sent it by then', async () => {
     const storage = memory()
