@@ -203,3 +203,8 @@ const filled = `open_attempts revisited outcomes attempts unique_ids events work
 export function emptying(schema: string): string {
   return `do $$ begin ${filled.map((table) => `delete from ${schema}.${table};`).join(' ')} end $$`
 }
+
+/** The same, slower: nothing is left of deleted rows, which change the order of rows that no statement orders. */
+export function truncating(schema: string): string {
+  return `truncate ${filled.map((table) => `${schema}.${table}`).join(', ')} cascade`
+}

@@ -23,6 +23,8 @@ export interface World {
   readonly clock: FakeClock
   readonly storage: Storage
   readonly queue: Queue | undefined
+  /** Ids and the spread of retries come from it: rows that are due at the same time are taken in the order of their ids. */
+  randomBytes(length: number): Uint8Array
   readonly sends: SeenSend[]
   /** Whether this call fails, and when: rolled for each call of each process. */
   fault(): 'before' | 'after' | null
@@ -42,6 +44,9 @@ export interface SimulatedProcess {
 
 const never = new Promise<never>(() => {})
 const silent: Logger = { debug() {}, info() {}, warn() {}, error() {} }
+
+/** Nobody verifies: the web's cryptography computes on another thread, for which virtual time does not wait. */
+const hmac = async (_hash: string, key: Uint8Array): Promise<Uint8Array> => key
 
 /** @param skewMs how far the process's own clock is from the engine's. */
 export function simulatedProcess(name: string, world: World, skewMs: number): SimulatedProcess {
@@ -98,7 +103,7 @@ export function simulatedProcess(name: string, world: World, skewMs: number): Si
   }
 
   const storage = intercepted(world.storage, around)
-  const posthorn = makePosthorn({ ...portablePlatform, batches: true })({
+  const posthorn = makePosthorn({ ...portablePlatform, batches: true, randomBytes: world.randomBytes, hmac })({
     // Several processes share it, as they share an engine.
     storage: { ...storage, inProcess: false, limiter: world.storage.limiter!, time: async () => world.clock.now() },
     ...(world.queue !== undefined && { queue: intercepted(world.queue, around) }),

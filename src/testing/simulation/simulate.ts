@@ -106,9 +106,9 @@ async function once(simulation: Simulation, events: number) {
   const fresh = simulation.storage?.() ?? memory()
   const storage = simulation.around?.(fresh) ?? fresh
   const among = simulation.seed % wideEvery === 0 ? [...workspaces, 'wide'] : workspaces
-  const endpoints = await makeEndpoints(fresh, dice, among)
   const log: string[] = []
   const sends: SeenSend[] = []
+  const bytes = random(simulation.seed) // not the dice: how many ids are made changes nothing else
   let stormy = true
   let faults = 0
 
@@ -116,6 +116,7 @@ async function once(simulation: Simulation, events: number) {
     clock,
     storage,
     queue: simulation.queue?.(),
+    randomBytes: (length) => Uint8Array.from({ length }, () => bytes.below(256)),
     sends,
     note: (text) => void log.push(`${((clock.now() - start) / 1000).toFixed(1)}s ${text}`),
     fault() {
@@ -126,6 +127,7 @@ async function once(simulation: Simulation, events: number) {
     plan: (endpointId) => crowd.planOf(endpointId) ?? planOf(endpointId, dice, stormy),
   }
   const start = clock.now()
+  const endpoints = await makeEndpoints(world, fresh, dice, among)
 
   const { published, processes, deaths } = await storm(world, dice, { workers: simulation.workers ?? 2, events, among })
   stormy = false
@@ -237,9 +239,16 @@ function startUntilUp(process: SimulatedProcess, world: World): void {
  * In each workspace an async source, and an endpoint that wants everything: steady, with a long chain of tries, or limited; the
  * first workspace has all three, and `wide` very many.
  */
-async function makeEndpoints(storage: Storage, dice: Random, among: readonly string[]): Promise<History['endpoints']> {
-  const posthorn = makePosthorn(portablePlatform)({
+async function makeEndpoints(
+  { clock, randomBytes }: World,
+  storage: Storage,
+  dice: Random,
+  among: readonly string[],
+): Promise<History['endpoints']> {
+  // By the clock of the run: events go to endpoints in the order in which these were made.
+  const posthorn = makePosthorn({ ...portablePlatform, randomBytes })({
     storage,
+    clock,
     http: { send: () => Promise.reject(new Error('not used')) },
   })
   const limit = () => ({ quota: 1 + dice.below(3), period: 1 + dice.below(5) })
