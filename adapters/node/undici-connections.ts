@@ -6,7 +6,7 @@ import type { Client } from 'undici'
 
 import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
-import { headReaders, noHead } from './head.ts'
+import { headReaders, isLongHead, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import {
   type Call,
@@ -80,6 +80,7 @@ export function undiciConnections(
     let receivedBefore = -1
     let listener: Listener | null = null
     const head = headOf(target.origin)
+    let awaitsHead = false
     const received = (): number => (socket?.bytesRead ?? 0) - Math.max(receivedBefore, 0)
     /** What undici found wrong with the call that it was given last. */
     let refusal: Error | null = null
@@ -104,6 +105,12 @@ export function undiciConnections(
         dialled.once(target.secure ? 'secureConnect' : 'connect', () => {
           isConnected = true
           dialled.off('error', fail)
+          // undici parses all that has come, and makes two buffers for each line: 5,000 lines cost as much as ten answers.
+          judgeReads(dialled, (bytes) => {
+            if (!awaitsHead || !isLongHead(bytes)) return true
+            listener?.onLongHead()
+            return false
+          })
           done(null, dialled)
           // After undici's own listener, which has read and parsed all by then.
           dialled.on('readable', () => listener?.onAwait(received()))
@@ -119,6 +126,7 @@ export function undiciConnections(
     const handler = {
       onConnect() {},
       onHeaders(status: number, headers: Buffer[], _resume: () => void, statusText: string) {
+        awaitsHead = status < 200
         if (headLength(statusText, headers) > maxFramingBytes) {
           listener?.onLongHead()
           return true
@@ -163,6 +171,7 @@ export function undiciConnections(
         client.dispatch({ path, method, headers: headers as string[], body }, handler)
         if (refusal !== null) throw refusal
         listener = to
+        awaitsHead = true
       },
       state() {
         if (isConnected) return 'connected'
@@ -233,6 +242,15 @@ class IdleConnections {
   /** The idle connections to an origin, or all idle connections. */
   of(origin: string | undefined): readonly Connection[] {
     return origin === undefined ? [...this.#byOrigin.values()].flat() : (this.#byOrigin.get(origin) ?? [])
+  }
+}
+
+/** Lets those who read the socket have only what passes. */
+function judgeReads(socket: net.Socket, passes: (bytes: Buffer) => boolean): void {
+  const read = socket.read.bind(socket)
+  socket.read = (size?: number): Buffer | null => {
+    const bytes: Buffer | null = read(size)
+    return bytes === null || passes(bytes) ? bytes : null
   }
 }
 
