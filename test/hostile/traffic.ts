@@ -3,6 +3,7 @@
 // their own, so that what they do themselves takes nothing from the host.
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { constants, setPriority } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { parentPort, Worker } from 'node:worker_threads'
 
@@ -44,6 +45,8 @@ type Posted = { readonly call: ReadyCall } | { readonly counts: Record<string, n
 
 /** The thread of clients and receivers: carries out one order after the other. */
 export async function liveElsewhere(seed: number): Promise<void> {
+  // On Linux that of this thread alone: elsewhere they would have processors of their own.
+  setPriority(constants.priority.PRIORITY_LOW)
   const { port } = await openReceivers()
   const random = makeRandom(seed)
   const post = (posted: Posted) => parentPort!.postMessage(posted)
