@@ -105,7 +105,7 @@ export function undiciConnections(
         dialled.once(target.secure ? 'secureConnect' : 'connect', () => {
           isConnected = true
           dialled.off('error', fail)
-          // undici parses all that has come, and makes two buffers for each line: 5,000 lines cost as much as ten answers.
+          // undici parses all that has come, too long or not: 5,000 header lines cost as much as ten answers.
           judgeReads(dialled, (bytes) => {
             if (!awaitsHead || !isLongHead(bytes)) return true
             listener?.onLongHead()

@@ -45,7 +45,7 @@ type Posted = { readonly call: ReadyCall } | { readonly counts: Record<string, n
 
 /** The thread of clients and receivers: carries out one order after the other. */
 export async function liveElsewhere(seed: number): Promise<void> {
-  // On Linux that of this thread alone: elsewhere they would have processors of their own.
+  // On Linux this is for the thread alone. Real clients and receivers do not share the host's processors.
   setPriority(constants.priority.PRIORITY_LOW)
   const { port } = await openReceivers()
   const random = makeRandom(seed)

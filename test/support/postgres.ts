@@ -204,7 +204,7 @@ export function emptying(schema: string): string {
   return `do $$ begin ${filled.map((table) => `delete from ${schema}.${table};`).join(' ')} end $$`
 }
 
-/** The same, slower: nothing is left of deleted rows, which change the order of rows that no statement orders. */
+/** The same, slower, without dead rows: those change in which order a statement finds rows that it does not sort. */
 export function truncating(schema: string): string {
   return `truncate ${filled.map((table) => `${schema}.${table}`).join(', ')} cascade`
 }

@@ -14,7 +14,7 @@ import { type Plan, type SimulatedProcess, simulatedProcess, type World } from '
 import { crowd, unfairness } from './shares.ts'
 
 export interface Simulation {
-  /** The same seed gives the same run. */
+  /** The same seed gives the same run, where the storage does the same in each: nothing by real time, equal rows in the same order. */
   readonly seed: number
   /** Processes that publish and deliver. Default 2. */
   readonly workers?: number
@@ -108,7 +108,7 @@ async function once(simulation: Simulation, events: number) {
   const among = simulation.seed % wideEvery === 0 ? [...workspaces, 'wide'] : workspaces
   const log: string[] = []
   const sends: SeenSend[] = []
-  const bytes = random(simulation.seed) // not the dice: how many ids are made changes nothing else
+  const bytes = random(simulation.seed) // not the dice: another id changes nothing but ids
   let stormy = true
   let faults = 0
 
