@@ -1,7 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
 import { recordHeaders } from '../../src/core/capture.ts'
-import { maxFramingBytes } from './connection.ts'
 
 /** The headers of an answer. They are never changed: answers may share a head. */
 export class Head {
@@ -54,13 +53,6 @@ function isText(bytes: Buffer, text: string): boolean {
   if (bytes.length !== text.length) return false
   for (let i = 0; i < bytes.length; i++) if (bytes[i] !== text.charCodeAt(i)) return false
   return true
-}
-
-/** Whether a head that has not ended before these bytes is beyond the bound: an empty line ends it (RFC 9112, section 2.1). */
-export function isLongHead(bytes: Buffer): boolean {
-  if (bytes.length <= maxFramingBytes) return false
-  const start = bytes.subarray(0, maxFramingBytes)
-  return !start.includes('\n\r\n') && !start.includes('\n\n')
 }
 
 const beyondAscii = /[\x80-\xff]/

@@ -6,7 +6,7 @@ import type { Client } from 'undici'
 
 import type { Bounds } from './bounds.ts'
 import { Failure } from './failure.ts'
-import { headReaders, isLongHead, noHead } from './head.ts'
+import { headReaders, noHead } from './head.ts'
 import type { Target } from './target.ts'
 import {
   type Call,
@@ -252,6 +252,13 @@ function judgeReads(socket: net.Socket, passes: (bytes: Buffer) => boolean): voi
     const bytes: Buffer | null = read(size)
     return bytes === null || passes(bytes) ? bytes : null
   }
+}
+
+/** Whether a head that has not ended before these bytes is beyond the bound: an empty line ends it (RFC 9112, section 2.1). */
+function isLongHead(bytes: Buffer): boolean {
+  if (bytes.length <= maxFramingBytes) return false
+  const start = bytes.subarray(0, maxFramingBytes)
+  return !start.includes('\n\r\n') && !start.includes('\n\n')
 }
 
 function originOf({ secure, host, port }: Target): string {
