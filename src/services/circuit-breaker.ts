@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { failing } from '../core/breaker.ts'
 import { minuteMs } from '../core/periods.ts'
 import type { Endpoint } from '../schema/endpoint.ts'
-import { foldNotes } from './fold-notes.ts'
+import { foldGently } from './fold-notes.ts'
 import { disableEndpoint } from './disable-endpoint.ts'
 
 /** The circuit breaker: switches off the endpoints that failed too often, of all workspaces. One process at a time. */
@@ -12,7 +12,7 @@ export async function tripCircuitBreakers(
   now: number,
 ): Promise<void> {
   const since = now - rule.windowSeconds * 1000
-  await foldNotes(ctx)
+  await foldGently(ctx.storage.statistics, ctx.clock)
 
   /** Outcomes from before the last change of an endpoint do not count: an endpoint that was repaired and enabled starts anew. */
   async function stillFails(endpoint: Endpoint): Promise<boolean> {

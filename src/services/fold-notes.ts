@@ -1,4 +1,6 @@
 import type { Context } from '../context.ts'
+import type { EngineClock } from '../contracts/clock.ts'
+import type { Statistics } from '../contracts/storage/statistics.ts'
 import { dayMs, hourMs, startOf } from '../core/periods.ts'
 import { inSteps, type Until } from '../runtime/steps.ts'
 
@@ -6,16 +8,30 @@ import { inSteps, type Until } from '../runtime/steps.ts'
 export const hoursKeptMs = 90 * dayMs
 const minKeptMs = 6 * hourMs
 const sumsPerStep = 1000
+const maxRestMs = 250
 
 /** The circuit breaker reads minutes too. */
 export function minutesKeptMs({ settings: { breaker } }: Context): number {
   return Math.max(minKeptMs, (breaker?.windowSeconds ?? 0) * 1000)
 }
 
-/** Adds all notes that wait to the sums. */
-export async function foldNotes(ctx: Context, until?: Until): Promise<void> {
+/** Adds all notes that wait to the sums, for somebody who waits for them. */
+export async function foldNotes(ctx: Context): Promise<void> {
   // Without a pause: while much is delivered, notes that come meanwhile would keep this from its end.
-  while (until?.aborted !== true && (await ctx.storage.statistics.fold()) > 0);
+  while ((await ctx.storage.statistics.fold()) > 0);
+}
+
+/** The same for nobody who waits: it rests after each step for as long as the step took, so that deliveries wait for it little. */
+export async function foldGently(
+  statistics: Pick<Statistics, 'fold'>,
+  clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
+  until?: Until,
+): Promise<void> {
+  for (;;) {
+    const since = clock.elapsed()
+    if ((await statistics.fold()) === 0 || until?.aborted === true) return
+    await clock.sleep(Math.min(Math.ceil(clock.elapsed() - since), maxRestMs))
+  }
 }
 
 /** Removes old sums in small steps, so that other work goes on in between. */

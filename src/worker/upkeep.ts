@@ -2,7 +2,7 @@ import type { Context } from '../context.ts'
 import { dayMs, hourMs, keysKeptMs, minuteMs } from '../core/periods.ts'
 import { lazy } from '../runtime/lazy.ts'
 import { inSteps, type Until } from '../runtime/steps.ts'
-import { foldNotes, tidySums } from '../services/fold-notes.ts'
+import { foldGently, tidySums } from '../services/fold-notes.ts'
 import type { Operational } from '../services/operational/on-demand.ts'
 import type { Company } from './company.ts'
 
@@ -106,7 +106,7 @@ async function countAttempts(ctx: Context, until: Until | undefined): Promise<vo
   await ctx.clock.ready()
   const now = ctx.clock.now()
   if (!(await ctx.storage.turn('statistics', minuteMs, now))) return
-  await foldNotes(ctx, until)
+  await foldGently(ctx.storage.statistics, ctx.clock, until)
   if (await ctx.storage.turn('sums', hourMs, now)) await tidySums(ctx, now, until)
 }
 
