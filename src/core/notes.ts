@@ -63,24 +63,6 @@ export interface Folded {
   readonly causes: readonly Cause[]
 }
 
-/** `typeOf` answers the type under which an event type of a place is counted. */
-export function fold(notes: readonly Note[], typeOf: (place: string, type: string) => string): Folded {
-  const minutes = new Sums()
-  const hours = new Sums()
-  const streaks = new Streaks()
-  const causes: Cause[] = []
-  for (const note of notes) {
-    const [of, endpoint_id, type, settledAt, code] = note
-    const place = String(of)
-    const event_type = typeOf(place, type)
-    minutes.add(place, startOf(settledAt, minuteMs), endpoint_id, '', code)
-    hours.add(place, startOf(settledAt, hourMs), endpoint_id, event_type, code)
-    addCauses(causes, note)
-    if (!isCanceled(code)) streaks.add(place, endpoint_id, streakOf(note))
-  }
-  return { minutes: minutes.all(), hours: hours.all(), streaks: streaks.all(), causes }
-}
-
 /** Sums that grow. Notes that follow each other are often of the same sum. */
 class Sums {
   readonly #byKey = new Map<string, Sum>()
@@ -130,6 +112,45 @@ class Streaks {
   all(): readonly PlacedStreak[] {
     return Array.from(this.#byKey.values(), ({ place, endpoint_id, streak }) => ({ place, endpoint_id, ...streak }))
   }
+}
+
+/** What notes come to that are added in their order. */
+export class Folding {
+  readonly #typeOf: (place: string, type: string) => string
+  readonly #minutes = new Sums()
+  readonly #hours = new Sums()
+  readonly #streaks = new Streaks()
+  readonly #causes: Cause[] = []
+
+  /** `typeOf` answers the type under which an event type of a place is counted. */
+  constructor(typeOf: (place: string, type: string) => string) {
+    this.#typeOf = typeOf
+  }
+
+  add(note: Note): void {
+    const [of, endpoint_id, type, settledAt, code] = note
+    const place = String(of)
+    this.#minutes.add(place, startOf(settledAt, minuteMs), endpoint_id, '', code)
+    this.#hours.add(place, startOf(settledAt, hourMs), endpoint_id, this.#typeOf(place, type), code)
+    addCauses(this.#causes, note)
+    if (!isCanceled(code)) this.#streaks.add(place, endpoint_id, streakOf(note))
+  }
+
+  folded(): Folded {
+    return {
+      minutes: this.#minutes.all(),
+      hours: this.#hours.all(),
+      streaks: this.#streaks.all(),
+      causes: this.#causes,
+    }
+  }
+}
+
+/** What these notes come to: see `Folding`. */
+export function fold(notes: readonly Note[], typeOf: (place: string, type: string) => string): Folded {
+  const folding = new Folding(typeOf)
+  for (const note of notes) folding.add(note)
+  return folding.folded()
 }
 
 function streakOf([, , , settledAt, code, attempt]: Note): Streak {
