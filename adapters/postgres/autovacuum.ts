@@ -42,12 +42,13 @@ const minRows = 200
  *   were left: then any index seems as good as another. An empty table is not analyzed here.
  * - It frees the room of hints that were worked in, since each claim reads the whole table of hints.
  *
- * Call the function that it answers with the number of rows that passed through the queue. It fails silently: without it everything
- * is correct, but slower.
+ * Call the function that it answers with the number of rows that passed through the queue, and with Infinity for it to look at once. It
+ * fails silently: without it everything is correct, but slower.
  */
 export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
   let unseen = 0
   let looking = false
+  let vacuuming = false
 
   async function readOutgrown(): Promise<void> {
     const outgrown = await ask(sql`
@@ -68,7 +69,15 @@ export function autovacuum({ ask, schema, t }: Asked): (rows: number) => void {
     if (grown.length > 0) {
       await ask(sql`analyze (skip_locked) ${grown.reduce((before, each) => sql`${before}, ${each}`)}`)
     }
-    if (names.includes('hints')) await ask(sql`vacuum (skip_locked) ${t.hints}`, { outside: true })
+    if (names.includes('hints')) void vacuum()
+  }
+
+  /** Nothing waits for it: to give back pages it waits up to five seconds for a moment in which nobody has the table. */
+  async function vacuum(): Promise<void> {
+    if (vacuuming) return
+    vacuuming = true
+    await ask(sql`vacuum (skip_locked) ${t.hints}`, { outside: true }).catch(() => {})
+    vacuuming = false
   }
 
   return (rows) => {

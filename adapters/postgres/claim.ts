@@ -1,3 +1,4 @@
+import { systemClock } from '../../src/clock.ts'
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { fromRank } from '../../src/core/job-rank.ts'
 import { maxUsualData } from '../../src/core/large-data.ts'
@@ -31,11 +32,13 @@ import { slotsInUse } from './waiting.ts'
 
 /** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
-/**
- * A claim is soon given up, for that costs nothing: what it holds is given back. The claim after that waits as long as any
- * other statement, since the server may be slow rather than silent.
- */
+/** A claim is soon given up, for that costs nothing: what it holds is given back. */
 const answerMs = 5_000
+/**
+ * After a slow claim, and one that was given up, claims are planned anew for as long as autovacuum may need to come: the plan may
+ * be of a time when the tables were small. They wait as long as any other statement, since the server may be slow, not silent.
+ */
+const slow = { fromMs: 500, forMs: 60_000, answerMs: 8_000 }
 const giveBackEveryMs = 500
 /** After so many claims that met only the same workspace, the next claim expects that workspace alone. */
 const sameBefore = 4
@@ -46,7 +49,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   let last: string | null = null
   let same = 0
   const lost = new LostLeases(giveBackEveryMs)
-  let isSlow = false
+  const plans = planning(db)
 
   /** Notes how many workspaces had jobs, for the next claim to know how far to look. */
   function note(count: number, claims: readonly Claim[]): void {
@@ -60,7 +63,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     const claims: Claim[] = []
     const { loads = false } = options
     const take = async (round: Round, choice: Choice) => {
-      const rows = await db.run(statement(db, round, choice, loads), isSlow ? {} : { answerMs })
+      const rows = await plans.run(statement(db, round, choice, loads), options.now)
       const taken = rows.filter((row) => row['job'] !== null).map((row) => claimOf(row, round.token, loads))
       claims.push(...byLevel(taken, round.used))
       const row = rows[0]! // at least one row
@@ -88,14 +91,35 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     for (const lease of lost.due(now)) await giveBackLost(db, lease)
     const token = `${crypto.randomUUID()}/` // see step 18 of the schema
     try {
-      const claims = await claimed(options, token)
-      isSlow = false
-      return claims
+      return await plans.watch(now, () => claimed(options, token))
     } catch (cause) {
-      isSlow = true
       lost.add({ token, until: now + leaseMs })
       throw cause
     }
+  }
+}
+
+/** Runs the statements of claims. A claim that is watched and is slow, or fails, has those of the next minute planned anew. */
+function planning(db: Database) {
+  const clock = systemClock()
+  let anewUntil = 0
+  return {
+    run: (asked: Sql, now: number) =>
+      now < anewUntil ? db.ask(asked, { answerMs: slow.answerMs }) : db.run(asked, { answerMs }),
+    async watch<Answer>(now: number, claim: () => Promise<Answer>): Promise<Answer> {
+      const since = clock.elapsed()
+      let isWell = false
+      try {
+        const answer = await claim()
+        isWell = clock.elapsed() - since < slow.fromMs
+        return answer
+      } finally {
+        if (!isWell) {
+          anewUntil = now + slow.forMs
+          db.passed(Infinity) // while claims fail no rows pass that would bring about a look
+        }
+      }
+    },
   }
 }
 

@@ -25,7 +25,7 @@ export interface Database {
   run(statement: Sql, patience?: Patience): Promise<readonly Row[]>
   /** Runs a statement whose text differs from call to call. */
   ask(statement: Sql, patience?: Patience): Promise<readonly Row[]>
-  /** Called with how many rows went through the hot path, so that upkeep comes in time. */
+  /** Called with how many rows went through the hot path, so that upkeep comes in time; with Infinity it comes at once. */
   passed(rows: number): void
 }
 
