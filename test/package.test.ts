@@ -196,7 +196,7 @@ describe('what it weighs', () => {
     'function/index': 18,
     'memory/index': 16,
     'node/index': 57,
-    'postgres/index': 47,
+    'postgres/index': 48,
     'redis/index': 42,
     // With the page, which browsers load: most of the weight.
     'pages/dashboard': 110,
