@@ -9,7 +9,7 @@ import { alone } from './claim-alone.ts'
 import { asked, type Choice, type Round } from './claim-round.ts'
 import { number, numberOrNull, type Row } from '../sql/values.ts'
 import { unseen } from './conditions.ts'
-import type { Database } from './database.ts'
+import { type Database, smallAnswerMs } from './database.ts'
 import { inTurns } from './claim-in-turns.ts'
 import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
@@ -38,7 +38,7 @@ const answerMs = 5_000
  * After a slow claim, and one that was given up, claims are planned anew for as long as autovacuum may need to come: the plan may
  * be of a time when the tables were small. They wait as long as any other statement, since the server may be slow, not silent.
  */
-const slow = { fromMs: 500, forMs: 60_000, answerMs: 8_000 }
+const slow = { fromMs: 500, forMs: 60_000 }
 const giveBackEveryMs = 500
 /** After so many claims that met only the same workspace, the next claim expects that workspace alone. */
 const sameBefore = 4
@@ -99,13 +99,13 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   }
 }
 
-/** Runs the statements of claims. A claim that is watched and is slow, or fails, has those of the next minute planned anew. */
+/** Runs the statements of claims: prepared, but planned anew for a minute after a claim that failed or was slow. */
 function planning(db: Database) {
   const clock = systemClock()
   let anewUntil = 0
   return {
     run: (asked: Sql, now: number) =>
-      now < anewUntil ? db.ask(asked, { answerMs: slow.answerMs }) : db.run(asked, { answerMs }),
+      now < anewUntil ? db.ask(asked, { answerMs: smallAnswerMs }) : db.run(asked, { answerMs }),
     async watch<Answer>(now: number, claim: () => Promise<Answer>): Promise<Answer> {
       const since = clock.elapsed()
       let isWell = false

@@ -46,7 +46,7 @@ export interface Patience {
 }
 
 /** A worker is to notice soon that nobody answers any more on a connection. */
-const smallAnswerMs = 8_000
+export const smallAnswerMs = 8_000
 /** Clients keep to the time themselves, and end a statement on the server too; this is for those that do not. */
 const spareMs = 1_000
 /** Inside a transaction of the host the answer of the server is waited for, once the statement is canceled. */

@@ -53,7 +53,7 @@ interface Texts extends Record<keyof Folded, string> {
   readonly types: string
 }
 
-/** In slices: code that runs once a minute is cold, and held the event loop for 90 ms. */
+/** What rows of notes come to. Made in slices: code that runs once a minute is cold, and held the event loop for 90 ms. */
 async function foldedOf(db: Database, rows: readonly Row[]): Promise<{ count: number; folded: Texts }> {
   const notes: Note[] = []
   await inSlices(systemClock(), rows, (row) => {

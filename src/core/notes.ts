@@ -114,7 +114,7 @@ class Streaks {
   }
 }
 
-/** What notes come to that are added in their order. */
+/** Adds up notes, which come in their order. */
 export class Folding {
   readonly #typeOf: (place: string, type: string) => string
   readonly #minutes = new Sums()

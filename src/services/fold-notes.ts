@@ -2,13 +2,13 @@ import type { Context } from '../context.ts'
 import type { EngineClock } from '../contracts/clock.ts'
 import type { Statistics } from '../contracts/storage/statistics.ts'
 import { dayMs, hourMs, startOf } from '../core/periods.ts'
+import { restsBetween } from '../runtime/rests.ts'
 import { inSteps, type Until } from '../runtime/steps.ts'
 
 /** Hours are made days after this time. */
 export const hoursKeptMs = 90 * dayMs
 const minKeptMs = 6 * hourMs
 const sumsPerStep = 1000
-const maxRestMs = 250
 
 /** The circuit breaker reads minutes too. */
 export function minutesKeptMs({ settings: { breaker } }: Context): number {
@@ -21,17 +21,15 @@ export async function foldNotes(ctx: Context): Promise<void> {
   while ((await ctx.storage.statistics.fold()) > 0);
 }
 
-/** The same for nobody who waits: it rests after each step for as long as the step took, so that deliveries wait for it little. */
+/** The same for nobody who waits: with rests, so that deliveries wait for it little. At least one step, as of all such work. */
 export async function foldGently(
   statistics: Pick<Statistics, 'fold'>,
   clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
   until?: Until,
 ): Promise<void> {
-  for (;;) {
-    const since = clock.elapsed()
-    if ((await statistics.fold()) === 0 || until?.aborted === true) return
-    await clock.sleep(Math.min(Math.ceil(clock.elapsed() - since), maxRestMs))
-  }
+  const rest = restsBetween(clock)
+  do await rest()
+  while ((await statistics.fold()) > 0 && until?.aborted !== true)
 }
 
 /** Removes old sums in small steps, so that other work goes on in between. */
