@@ -71,7 +71,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   'adapters/memory': [...rules, 'src/clock.ts', 'src/runtime/slices.ts'],
   'adapters/sql': rules,
   'adapters/postgres': [...rules, 'adapters/sql', 'src/clock.ts', 'src/runtime/slices.ts'],
-  'adapters/redis': rules,
+  'adapters/redis': [...rules, 'src/clock.ts', 'src/runtime/slices.ts'],
   'adapters/node': [...rules, 'src/runtime/lazy.ts'],
   'adapters/node/index.ts': ['src', 'adapters/node'],
   // It uses the package by its name, as everybody does, but for the rule of what an event type matches.

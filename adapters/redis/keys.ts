@@ -56,6 +56,7 @@ import { PosthornError } from '../../src/errors.ts'
  *
  *     notes                     list      what settlements left to be counted: one element for each script that settled
  *     notes-folded              counter   elements of that list that were folded so far
+ *     additions                 list      what these come to, until it is added to sums: see add-sums.ts
  *     counted                   zset of rooms that have sums
  *     room:<n>:minutes          zset      times that have sums; also hours, days
  *     room:<n>:minute:<time>    hash      endpoint -> numbers, with commas between them

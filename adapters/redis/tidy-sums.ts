@@ -1,7 +1,7 @@
 import type { Statistics } from '../../src/contracts/storage/statistics.ts'
 import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
+import { sumFunctions } from './add-sums.ts'
 import type { Connection } from './client.ts'
-import { sumFunctions } from './fold.ts'
 import { fieldsOf } from './hash.ts'
 import { chunks, run, script } from './scripts.ts'
 
@@ -18,7 +18,7 @@ local key, gone = tag .. ':room:' .. room .. ':' .. kind .. ':' .. time, 0
 for i = 5, #ARGV do
   local numbers = redis.call('HGET', key, ARGV[i])
   if numbers then
-    if day ~= '' then addSum(room, 'day', day, ARGV[i], numbers) end
+    if day ~= '' then addSum(room, 'day', day, ARGV[i], numbersIn(numbers)) end
     redis.call('HDEL', key, ARGV[i])
     gone = gone + 1
   end

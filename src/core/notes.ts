@@ -86,6 +86,10 @@ class Sums {
     return sum
   }
 
+  get size(): number {
+    return this.#byKey.size
+  }
+
   all(): readonly Sum[] {
     return [...this.#byKey.values()]
   }
@@ -107,6 +111,10 @@ class Streaks {
       this.#last = known
       known.streak = joinedStreak(known.streak, next)
     }
+  }
+
+  get size(): number {
+    return this.#byKey.size
   }
 
   all(): readonly PlacedStreak[] {
@@ -134,6 +142,11 @@ export class Folding {
     this.#hours.add(place, startOf(settledAt, hourMs), endpoint_id, this.#typeOf(place, type), code)
     addCauses(this.#causes, note)
     if (!isCanceled(code)) this.#streaks.add(place, endpoint_id, streakOf(note))
+  }
+
+  /** How many sums, streaks and causes that are so far. */
+  get size(): number {
+    return this.#minutes.size + this.#hours.size + this.#streaks.size + this.#causes.length
   }
 
   folded(): Folded {

@@ -61,8 +61,8 @@ export interface Streak {
  */
 export interface Statistics {
   /**
-   * Adds some of the notes to the sums, in one step, and answers how many; 0 when no note is left. Inside a transaction
-   * of the host it does nothing.
+   * Goes a step that adds some of the notes to the sums, and answers a number above 0; or 0 when all notes are in the sums. Inside a
+   * transaction of the host it does nothing.
    */
   fold(): Promise<number>
   /** Sums of the notes that were folded. Buckets without an attempt are left out. */

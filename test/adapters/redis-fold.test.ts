@@ -1,0 +1,94 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+import { redis } from '../../adapters/redis/index.ts'
+import { tagOf } from '../../adapters/redis/keys.ts'
+import type { Settlement } from '../../src/contracts/storage/attempts.ts'
+import type { Storage } from '../../src/contracts/storage.ts'
+import { hourMs } from '../../src/core/periods.ts'
+import { attempt, event, filled, settlement, start } from '../../src/testing/storage/rows.ts'
+import {
+  clients,
+  describeOwnRedis,
+  freshNamespace,
+  startRedis,
+  type TestClient,
+  type TestRedis,
+} from '../support/redis.ts'
+
+const many = 120
+const counted = { event_type: 'order.paid', told: true }
+
+describeOwnRedis('a step of a fold on Redis', () => {
+  let server: TestRedis
+  let connected: TestClient
+  beforeAll(async () => {
+    server = await startRedis()
+    connected = await clients[0]!.open(server.url)
+  })
+  afterAll(async () => {
+    connected.close()
+    await server.stop()
+  })
+
+  /** Attempts of one event, an endpoint each, that were settled together. */
+  async function settled(endings: readonly Partial<Settlement>[]) {
+    const namespace = freshNamespace()
+    const open = (): Storage => redis(connected.client, { namespace })
+    const storage = open()
+    const tries = endings.map((_, i) => attempt(`t${1000 + i}`, 'e', { endpoint_id: `ep${i}` }))
+    await filled(storage, [event('e')], tries)
+    const batch = endings.map((ending, i) => settlement('w', tries[i]!, { counted, ...ending }))
+    await storage.attempts.settle(batch, { enqueue: false })
+    const waiting = async () => Number(await connected.command('LLEN', `${tagOf(namespace)}:additions`))
+    return { storage, another: open(), waiting }
+  }
+
+  async function succeeded({ statistics }: Storage): Promise<number> {
+    const query = { workspaceId: 'w', step: 'hour', from: start, to: start + hourMs } as const
+    const rows = await statistics.sums(query, null)
+    return rows.reduce((sum, { counts }) => sum + counts[0]!, 0)
+  }
+
+  test('writes few sums, whatever the notes came to', async () => {
+    const { storage, waiting } = await settled(Array.from({ length: many }, () => ({})))
+    expect(await storage.statistics.fold()).toBe(many)
+    const left = [await waiting()]
+    while ((await storage.statistics.fold()) > 0) left.push(await waiting())
+    // A minute, an hour and a streak of each endpoint.
+    expect(left).toEqual([360, 310, 260, 210, 160, 110, 60, 10, 0])
+    expect(await succeeded(storage)).toBe(many)
+  })
+
+  test('is gone on with by another process where one died', async () => {
+    const { storage, another, waiting } = await settled(Array.from({ length: many }, () => ({})))
+    await storage.statistics.fold()
+    await storage.statistics.fold()
+    expect(await waiting()).toBe(310)
+    await Promise.all(
+      [another, another].map(async ({ statistics }) => {
+        while ((await statistics.fold()) > 0);
+      }),
+    )
+    expect([await waiting(), await succeeded(another)]).toEqual([0, many])
+    expect(await another.statistics.streak('w', 'ep119')).toMatchObject({ failures: 0 })
+  })
+
+  test('tells what lines, quotes and other scripts stand for as they are', async () => {
+    const types = ['a\nb', '"a\\', 'größe,1=2', '']
+    const { storage } = await settled(types.map((event_type) => ({ counted: { event_type, told: true } })))
+    while ((await storage.statistics.fold()) > 0);
+    const query = { workspaceId: 'w', step: 'hour', from: start, to: start + hourMs } as const
+    const groups = await storage.statistics.groups(query, 'event_type', 10)
+    expect([...groups].toSorted()).toEqual(types.toSorted())
+  })
+
+  test('drops what waits of a workspace that is deleted meanwhile, and its causes', async () => {
+    const { storage, waiting } = await settled([{ status: 'FAILED', exhausted: true }])
+    await storage.statistics.fold()
+    expect(await waiting()).toBe(4)
+    await storage.workspaces.delete('w')
+    while ((await storage.statistics.fold()) > 0);
+    expect(await waiting()).toBe(0)
+    expect(await storage.causes.list({ kind: 'exhausted', after: null, limit: 10 })).toEqual([])
+  })
+})
