@@ -1,4 +1,3 @@
-import { systemClock } from '../../src/clock.ts'
 import type { Claim, ClaimOptions } from '../../src/contracts/queue.ts'
 import { fromRank } from '../../src/core/job-rank.ts'
 import { maxUsualData } from '../../src/core/large-data.ts'
@@ -9,7 +8,8 @@ import { alone } from './claim-alone.ts'
 import { asked, type Choice, type Round } from './claim-round.ts'
 import { number, numberOrNull, type Row } from '../sql/values.ts'
 import { unseen } from './conditions.ts'
-import { type Database, smallAnswerMs } from './database.ts'
+import { claimPlans, type Send } from './claim-plans.ts'
+import type { Database } from './database.ts'
 import { inTurns } from './claim-in-turns.ts'
 import { hintsRead, moved } from './claim-moves.ts'
 import { giveBackLost } from './release.ts'
@@ -32,13 +32,6 @@ import { slotsInUse } from './waiting.ts'
 
 /** A claim runs so many statements at most, where the first statement did not look at enough groups. */
 const maxRounds = 3
-/** A claim is soon given up, for that costs nothing: what it holds is given back. */
-const answerMs = 5_000
-/**
- * After a slow claim, and one that was given up, claims are planned anew for as long as autovacuum may need to come: the plan may
- * be of a time when the tables were small. They wait as long as any other statement, since the server may be slow, not silent.
- */
-const slow = { fromMs: 500, forMs: 60_000 }
 const giveBackEveryMs = 500
 /** After so many claims that met only the same workspace, the next claim expects that workspace alone. */
 const sameBefore = 4
@@ -49,7 +42,7 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
   let last: string | null = null
   let same = 0
   const lost = new LostLeases(giveBackEveryMs)
-  const plans = planning(db)
+  const withPlan = claimPlans(db)
 
   /** Notes how many workspaces had jobs, for the next claim to know how far to look. */
   function note(count: number, claims: readonly Claim[]): void {
@@ -59,11 +52,11 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     last = workspace
   }
 
-  async function claimed(options: ClaimOptions, token: string): Promise<readonly Claim[]> {
+  async function claimed(options: ClaimOptions, token: string, send: Send): Promise<readonly Claim[]> {
     const claims: Claim[] = []
     const { loads = false } = options
     const take = async (round: Round, choice: Choice) => {
-      const rows = await plans.run(statement(db, round, choice, loads), options.now)
+      const rows = await send(statement(db, round, choice, loads))
       const taken = rows.filter((row) => row['job'] !== null).map((row) => claimOf(row, round.token, loads))
       claims.push(...byLevel(taken, round.used))
       const row = rows[0]! // at least one row
@@ -91,35 +84,11 @@ export function claimer(db: Database): (options: ClaimOptions) => Promise<readon
     for (const lease of lost.due(now)) await giveBackLost(db, lease)
     const token = `${crypto.randomUUID()}/` // see step 18 of the schema
     try {
-      return await plans.watch(now, () => claimed(options, token))
+      return await withPlan(now, (send) => claimed(options, token, send))
     } catch (cause) {
       lost.add({ token, until: now + leaseMs })
       throw cause
     }
-  }
-}
-
-/** Runs the statements of claims: prepared, but planned anew for a minute after a claim that failed or was slow. */
-function planning(db: Database) {
-  const clock = systemClock()
-  let anewUntil = 0
-  return {
-    run: (asked: Sql, now: number) =>
-      now < anewUntil ? db.ask(asked, { answerMs: smallAnswerMs }) : db.run(asked, { answerMs }),
-    async watch<Answer>(now: number, claim: () => Promise<Answer>): Promise<Answer> {
-      const since = clock.elapsed()
-      let isWell = false
-      try {
-        const answer = await claim()
-        isWell = clock.elapsed() - since < slow.fromMs
-        return answer
-      } finally {
-        if (!isWell) {
-          anewUntil = now + slow.forMs
-          db.passed(Infinity) // while claims fail no rows pass that would bring about a look
-        }
-      }
-    },
   }
 }
 

@@ -28,23 +28,42 @@ test('tables that grow are analyzed while a vacuum of the hints waits', async ()
   }
 })
 
-test.each([
-  ['fails', async () => Promise.reject(new Error('it did not answer in time'))],
-  ['takes half a second', async () => await sleep(520)],
-])('when a claim %s, sizes are told at once, and claims are planned anew for a minute', async (_, once) => {
-  const claims: boolean[] = []
+const slow = async () => await sleep(520)
+const quick = async () => {}
+
+/** Which of so many claims are prepared, where claims take as long as told; and how often sizes were told. */
+async function claimed(times: readonly number[], prepared: () => Promise<unknown>, anew: () => Promise<unknown>) {
+  const claims: ('prepared' | 'anew')[] = []
   let looks = 0
   const query: PostgresClient['query'] = async (text, _values, options) => {
     if (text.includes('pg_relation_size')) looks++
     if (!text.includes('hint as materialized')) return { rows: [] }
-    claims.push(options?.name !== undefined)
-    if (claims.length === 1) await once()
+    claims.push(options?.name === undefined ? 'anew' : 'prepared')
+    await (options?.name === undefined ? anew() : prepared())
     return { rows: [{ job: null, planned: 0, met: 0, until: null }] }
   }
   const { queue } = postgres({ query }, { listen: false })
-  for (const now of [start, start + 1, start + 59_999, start + 60_000]) {
-    await queue.claim(claimOptions({ now })).catch(() => {})
-  }
-  expect(claims, 'which are prepared').toEqual([true, false, false, true])
+  for (const now of times) await queue.claim(claimOptions({ now: start + now })).catch(() => {})
+  return { claims, looks }
+}
+
+test.each([
+  ['was given up', async () => Promise.reject(new Error('it did not answer in time'))],
+  ['took half a second', slow],
+])('after a claim that %s sizes are told at once, and a claim is planned anew', async (_, first) => {
+  let count = 0
+  const { claims, looks } = await claimed([0, 1, 2, 3], async () => await (count++ === 0 ? first() : quick()), quick)
+  expect(claims).toEqual(['prepared', 'anew', 'prepared', 'prepared'])
   expect(looks).toBe(1)
+})
+
+test('where only what is prepared is slow, claims are planned anew for a minute, and then one is prepared', async () => {
+  const { claims } = await claimed([0, 1, 2, 3, 60_001, 60_002, 60_003], slow, quick)
+  expect(claims).toEqual(['prepared', 'anew', 'prepared', 'anew', 'anew', 'prepared', 'anew'])
+})
+
+test('where all claims are slow, one a minute is planned anew', async () => {
+  const { claims, looks } = await claimed([0, 1, 2, 60_000, 60_001, 60_002], slow, slow)
+  expect(claims).toEqual(['prepared', 'anew', 'prepared', 'prepared', 'prepared', 'anew'])
+  expect(looks).toBe(6)
 })
