@@ -2,7 +2,7 @@ import type { Attempts } from '../../src/contracts/storage/attempts.ts'
 import { minuteMs, startOf } from '../../src/core/periods.ts'
 import type { Connection } from './client.ts'
 import { fieldsOf } from './hash.ts'
-import { minutesSince } from './statistics.ts'
+import { sumsOf } from './sums.ts'
 
 type Tally = Awaited<ReturnType<Attempts['tallies']>>[number]
 
@@ -14,7 +14,8 @@ export async function readTallies(connection: Connection, tag: string, since: nu
     const sum = sums.get(key) ?? { workspaceId, endpointId, total: 0, failed: 0 }
     sums.set(key, { ...sum, total: sum.total + total, failed: sum.failed + failed })
   }
-  for await (const { workspaceId, endpoint_id, counts } of minutesSince(connection, tag, startOf(since, minuteMs))) {
+  const minutes = { workspaceId: null, step: 'minute', from: startOf(since, minuteMs), to: Infinity } as const
+  for await (const { workspaceId, endpoint_id, counts } of sumsOf(connection, tag, minutes)) {
     const [succeeded = 0, failed = 0] = counts
     if (succeeded + failed > 0) add(workspaceId, endpoint_id, succeeded + failed, failed)
   }

@@ -3,9 +3,10 @@ import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
 import { sumFunctions } from './add-sums.ts'
 import type { Connection } from './client.ts'
 import { fieldsOf } from './hash.ts'
-import { chunks, run, script } from './scripts.ts'
+import { chunks, rowsOf, run, script } from './scripts.ts'
+import { allRooms, sideBySide } from './sums.ts'
 
-const fieldsPerScript = 200
+const fieldsPerScript = 50
 
 /**
  * ARGV: room, kind, time, day to which the sums are added or '', then fields. Removes these fields of the hash; with
@@ -28,48 +29,67 @@ return { tostring(gone) }`,
   { again: true },
 )
 
+/**
+ * ARGV: times before which minutes, hours and days are old, then workspaces. Answers of each that has something old "sums" and the kind
+ * of these; and of a workspace that was deleted, of which everything is old, "gone" once it has no sums.
+ */
+const look = script(
+  `
+local tag, kinds, reply = KEYS[1], { 'minute', 'hour', 'day' }, {}
+for i = 4, #ARGV do
+  local room = tag .. ':room:' .. ARGV[i]
+  local there, any = redis.call('EXISTS', room) == 1, false
+  for k, kind in ipairs(kinds) do
+    local bound = there and ARGV[k] or '+inf'
+    if redis.call('ZRANGEBYSCORE', room .. ':' .. kind .. 's', '-inf', bound, 'LIMIT', 0, 1)[1] then
+      any = true
+      for _, part in ipairs({ ARGV[i], 'sums', kind, bound }) do reply[#reply + 1] = part end
+    end
+  end
+  if not there and not any then
+    for _, part in ipairs({ ARGV[i], 'gone', '', '' }) do reply[#reply + 1] = part end
+  end
+end
+return reply`,
+  { again: true },
+)
+const roomsPerScript = 100
+
 export async function tidySums(
   connection: Connection,
   tag: string,
   { minutesBefore, hoursBefore, daysBefore, limit }: Parameters<Statistics['tidy']>[0],
 ): Promise<number> {
   let gone = 0
-  const rooms = await allRooms(connection, tag)
 
-  async function each(room: string, kind: string, before: number, rolls: boolean): Promise<void> {
+  /** Removes old sums of a kind; hours become days where the workspace is still there. */
+  async function each(room: string, kind: string, bound: string): Promise<void> {
     const index = `${tag}:room:${room}:${kind}s`
-    const bound = before === Infinity ? '+inf' : `(${before}`
     const old = await connection.send('ZRANGEBYSCORE', [index, '-inf', bound, 'LIMIT', '0', '100'], true)
     for (const time of old as readonly string[]) {
       const fields = await fieldsOf(connection, `${tag}:room:${room}:${kind}:${time}`)
       for (const part of chunks([...fields.keys()], fieldsPerScript)) {
         const left = limit - gone
         if (left <= 0) return
-        const day = rolls ? startOf(Number(time), dayMs) : ''
+        const day = kind === 'hour' && bound !== '+inf' ? startOf(Number(time), dayMs) : ''
         const [count] = await run(connection, take, tag, [room, kind, time, day, ...part.slice(0, left)])
         gone += Number(count)
       }
     }
   }
 
-  for (const room of rooms) {
-    if ((await connection.send('EXISTS', [`${tag}:room:${room}`], true)) !== 1) {
-      for (const kind of ['minute', 'hour', 'day']) await each(room, kind, Infinity, false)
-      if (gone === 0) await forgetRoom(connection, tag, room)
-      continue
+  const rooms = await allRooms(connection, tag)
+  const bounds = [minutesBefore, hoursBefore, daysBefore].map((before) => `(${before}`)
+  for (const some of chunks(rooms, roomsPerScript)) {
+    const found = await run(connection, look, tag, [...bounds, ...some])
+    for (const [room, what, kind, bound] of rowsOf(found, 4)) {
+      if (what === 'gone') await forgetRoom(connection, tag, room!)
+      else await each(room!, kind!, bound!) // rows of four
+      if (gone >= limit) return gone
     }
-    await each(room, 'minute', minutesBefore, false)
-    await each(room, 'hour', hoursBefore, true)
-    await each(room, 'day', daysBefore, false)
-    await forget(connection, tag, room, daysBefore)
   }
-  await forgetTallies(connection, tag, minutesBefore)
+  await forgetOthers(connection, tag, rooms, { minutesBefore, daysBefore })
   return gone
-}
-
-/** Workspaces that were counted, by the names that Redis has for them; some may be deleted. */
-export async function allRooms(connection: Connection, tag: string): Promise<readonly string[]> {
-  return (await connection.send('ZRANGE', [`${tag}:counted`, '0', '-1'], true)) as readonly string[]
 }
 
 /** What is left of a deleted workspace once its sums are gone. */
@@ -77,6 +97,19 @@ async function forgetRoom(connection: Connection, tag: string, room: string): Pr
   const key = `${tag}:room:${room}`
   await connection.send('UNLINK', [`${key}:types`, `${key}:streaks`], true)
   await connection.send('ZREM', [`${tag}:counted`, room], true)
+}
+
+/** What is left once old sums are gone. */
+async function forgetOthers(
+  connection: Connection,
+  tag: string,
+  rooms: readonly string[],
+  { minutesBefore, daysBefore }: { minutesBefore: number; daysBefore: number },
+): Promise<void> {
+  for (const some of chunks(rooms, sideBySide)) {
+    await Promise.all(some.map((room) => forget(connection, tag, room, daysBefore)))
+  }
+  await forgetTallies(connection, tag, minutesBefore)
 }
 
 /** What the version before counted, for a week. */
@@ -95,8 +128,12 @@ async function forget(connection: Connection, tag: string, room: string, daysBef
   for (const [type, at] of await fieldsOf(connection, `${key}:types`)) {
     if (Number(at) < daysBefore) await connection.send('HDEL', [`${key}:types`, type], true)
   }
-  for (const id of (await fieldsOf(connection, `${key}:streaks`)).keys()) {
-    const there = await connection.send('HGET', [`${tag}:endpoints:${id}`, 'room'], true)
-    if (there !== room) await connection.send('HDEL', [`${key}:streaks`, id], true)
+  const endpoints = [...(await fieldsOf(connection, `${key}:streaks`)).keys()]
+  for (const some of chunks(endpoints, sideBySide)) {
+    const forgetGone = async (id: string): Promise<void> => {
+      const there = await connection.send('HGET', [`${tag}:endpoints:${id}`, 'room'], true)
+      if (there !== room) await connection.send('HDEL', [`${key}:streaks`, id], true)
+    }
+    await Promise.all(some.map(forgetGone))
   }
 }

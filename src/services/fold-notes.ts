@@ -3,6 +3,7 @@ import type { EngineClock } from '../contracts/clock.ts'
 import type { Statistics } from '../contracts/storage/statistics.ts'
 import { dayMs, hourMs, startOf } from '../core/periods.ts'
 import { restsBetween } from '../runtime/rests.ts'
+import { type SingleFlight, singleFlight } from '../runtime/single-flight.ts'
 import { inSteps, type Until } from '../runtime/steps.ts'
 
 /** Hours are made days after this time. */
@@ -15,15 +16,26 @@ export function minutesKeptMs({ settings: { breaker } }: Context): number {
   return Math.max(minKeptMs, (breaker?.windowSeconds ?? 0) * 1000)
 }
 
-/** Adds all notes that wait to the sums, for somebody who waits for them. */
-export async function foldNotes(ctx: Context): Promise<void> {
+type Folds = Pick<Statistics, 'fold'>
+
+const folds = new WeakMap<Folds, SingleFlight<void>>()
+
+/** Adds all notes that wait to the sums, for somebody who waits for them. Who asks meanwhile shares the next fold. */
+export async function foldNotes({ storage }: { readonly storage: { readonly statistics: Folds } }): Promise<void> {
+  const { statistics } = storage
+  let fold = folds.get(statistics)
+  if (fold === undefined) folds.set(statistics, (fold = singleFlight(() => foldAll(statistics))))
+  await fold.ask('')
+}
+
+async function foldAll(statistics: Folds): Promise<void> {
   // Without a pause: while much is delivered, notes that come meanwhile would keep this from its end.
-  while ((await ctx.storage.statistics.fold()) > 0);
+  while ((await statistics.fold()) > 0);
 }
 
 /** The same for nobody who waits: with rests, so that deliveries wait for it little. At least one step, as of all such work. */
 export async function foldGently(
-  statistics: Pick<Statistics, 'fold'>,
+  statistics: Folds,
   clock: Pick<EngineClock, 'elapsed' | 'sleep'>,
   until?: Until,
 ): Promise<void> {

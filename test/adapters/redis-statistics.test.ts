@@ -5,7 +5,7 @@ import { tagOf } from '../../adapters/redis/keys.ts'
 import type { Settlement } from '../../src/contracts/storage/attempts.ts'
 import type { Storage } from '../../src/contracts/storage.ts'
 import { hourMs } from '../../src/core/periods.ts'
-import { attempt, event, filled, settlement, start } from '../../src/testing/storage/rows.ts'
+import { attempt, entry, event, filled, made, settlement, start } from '../../src/testing/storage/rows.ts'
 import {
   clients,
   describeOwnRedis,
@@ -18,7 +18,7 @@ import {
 const many = 120
 const counted = { event_type: 'order.paid', told: true }
 
-describeOwnRedis('a step of a fold on Redis', () => {
+describeOwnRedis('statistics on Redis', () => {
   let server: TestRedis
   let connected: TestClient
   beforeAll(async () => {
@@ -49,7 +49,7 @@ describeOwnRedis('a step of a fold on Redis', () => {
     return rows.reduce((sum, { counts }) => sum + counts[0]!, 0)
   }
 
-  test('writes few sums, whatever the notes came to', async () => {
+  test('a step of a fold writes few sums, whatever the notes came to', async () => {
     const { storage, waiting } = await settled(Array.from({ length: many }, () => ({})))
     expect(await storage.statistics.fold()).toBe(many)
     const left = [await waiting()]
@@ -59,7 +59,7 @@ describeOwnRedis('a step of a fold on Redis', () => {
     expect(await succeeded(storage)).toBe(many)
   })
 
-  test('is gone on with by another process where one died', async () => {
+  test('a fold is gone on with by another process where one died', async () => {
     const { storage, another, waiting } = await settled(Array.from({ length: many }, () => ({})))
     await storage.statistics.fold()
     await storage.statistics.fold()
@@ -73,7 +73,7 @@ describeOwnRedis('a step of a fold on Redis', () => {
     expect(await another.statistics.streak('w', 'ep119')).toMatchObject({ failures: 0 })
   })
 
-  test('tells what lines, quotes and other scripts stand for as they are', async () => {
+  test('types with lines, quotes and other scripts are counted as they are', async () => {
     const types = ['a\nb', '"a\\', 'größe,1=2', '']
     const { storage } = await settled(types.map((event_type) => ({ counted: { event_type, told: true } })))
     while ((await storage.statistics.fold()) > 0);
@@ -82,7 +82,7 @@ describeOwnRedis('a step of a fold on Redis', () => {
     expect([...groups].toSorted()).toEqual(types.toSorted())
   })
 
-  test('drops what waits of a workspace that is deleted meanwhile, and its causes', async () => {
+  test('a fold drops what waits of a workspace that is deleted meanwhile, and its causes', async () => {
     const { storage, waiting } = await settled([{ status: 'FAILED', exhausted: true }])
     await storage.statistics.fold()
     expect(await waiting()).toBe(4)
@@ -90,5 +90,31 @@ describeOwnRedis('a step of a fold on Redis', () => {
     while ((await storage.statistics.fold()) > 0);
     expect(await waiting()).toBe(0)
     expect(await storage.causes.list({ kind: 'exhausted', after: null, limit: 10 })).toEqual([])
+  })
+  test('the sums of many workspaces are read and tidied together', async () => {
+    const namespace = freshNamespace()
+    const storage = redis(connected.client, { namespace })
+    const names = Array.from({ length: many }, (_, i) => `w${i}`)
+    for (const name of names) {
+      const tried = attempt(`t-${name}`, `e-${name}`)
+      const revision = await made(storage, name)
+      await storage.events.ingest([entry(name, revision, event(`e-${name}`), [tried])], { enqueue: false })
+      await storage.attempts.settle([settlement(name, tried, { counted })], { enqueue: false })
+    }
+    while ((await storage.statistics.fold()) > 0);
+    const query = { workspaceId: null, step: 'hour', from: start, to: start + hourMs } as const
+    const volumes = await storage.statistics.sums(query, { by: 'workspace', names })
+    expect(new Set(volumes.map(({ group }) => group))).toEqual(new Set(names))
+    const untold = { minutesBefore: start + hourMs, hoursBefore: 0, daysBefore: 0, limit: 100 }
+    const { statistics } = storage
+    const tidied = async () => [
+      await statistics.tidy(untold),
+      await statistics.tidy(untold),
+      await statistics.tidy(untold),
+    ]
+    expect(await tidied()).toEqual([100, 20, 0])
+    for (const name of names) await storage.workspaces.delete(name)
+    expect(await tidied()).toEqual([100, 20, 0])
+    expect(await connected.command('EXISTS', `${tagOf(namespace)}:counted`)).toBe(0)
   })
 })
