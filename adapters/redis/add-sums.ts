@@ -1,5 +1,6 @@
 import { maxTypes, otherTypes } from '../../src/core/counted-types.ts'
 import { countNames } from '../../src/core/counts.ts'
+import { causeFunctions } from './causes.ts'
 import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 
@@ -51,7 +52,7 @@ end
  * ARGV: most additions, most elements. Answers "added" and how many; or "notes", notes-folded, and elements.
  */
 const add = script(
-  `${sumFunctions}
+  `${sumFunctions}${causeFunctions}
 local workspaces = {}
 local function known(room)
   if workspaces[room] == nil then workspaces[room] = redis.call('HGET', tag .. ':room:' .. room, 'id') end
@@ -129,7 +130,7 @@ end
 function adding.cause(text)
   local _, room, kind, id, before, after = parts(text, 6)
   if known(room) then
-    redis.call('HSETNX', tag .. ':causes:' .. kind, id, before .. cjson.encode(known(room)) .. after)
+    addCause(kind, id, before .. cjson.encode(known(room)) .. after)
   end
 end
 

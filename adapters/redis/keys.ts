@@ -64,6 +64,7 @@ import { PosthornError } from '../../src/errors.ts'
  *     room:<n>:types            hash      event type -> the hour in which it was counted last
  *     room:<n>:streaks          hash      endpoint -> succeeded_at, failed_at, failures, exhausted and attempt, with commas between them
  *     causes:<kind>             hash      id -> cause (JSON)
+ *     causes:<kind>:ids         zset      these ids
  *     processes                 hash      id -> process (JSON)
  *     keyed:<name>              hash      workspace and Idempotency-Key as JSON: hash, token, begun, lease (empty once answered), note; Redis forgets it after a day
  *

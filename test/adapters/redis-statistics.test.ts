@@ -117,4 +117,32 @@ describeOwnRedis('statistics on Redis', () => {
     expect(await tidied()).toEqual([100, 20, 0])
     expect(await connected.command('EXISTS', `${tagOf(namespace)}:counted`)).toBe(0)
   })
+  test('causes beside a process of the version before are listed once they are there, and not once they are gone', async () => {
+    const namespace = freshNamespace()
+    const { causes } = redis(connected.client, { namespace })
+    const key = `${tagOf(namespace)}:causes:exhausted`
+    const cause = (id: string) =>
+      ({
+        kind: 'exhausted',
+        id,
+        workspace_id: 'w',
+        endpoint_id: 'ep',
+        attempt_id: id,
+        at: start,
+        reason: null,
+      }) as const
+    const ids = async (after: string | null, limit: number) =>
+      (await causes.list({ kind: 'exhausted', after, limit })).map(({ id }) => id)
+    const left = ['c', 'a', 'e'].map((id) => connected.command('HSETNX', key, id, JSON.stringify(cause(id))))
+    await Promise.all(left)
+    await causes.add([cause('b'), cause('d')])
+    expect(await ids(null, 10)).toEqual(['a', 'b', 'c', 'd', 'e'])
+    await connected.command('HDEL', key, 'b', 'c')
+    await connected.command('HSETNX', key, 'f', JSON.stringify(cause('f')))
+    expect(await ids('a', 1)).toEqual(['d'])
+    expect(await ids('d', 10)).toEqual(['e', 'f'])
+    await causes.remove(['a', 'd', 'e', 'f'].map(cause))
+    expect(await ids(null, 10)).toEqual([])
+    expect(await connected.command('EXISTS', key, `${key}:ids`)).toBe(0)
+  })
 })
