@@ -42,6 +42,7 @@ export const shared = {
     // Loaded machines are slow; what hangs is still caught.
     testTimeout: 30_000,
     hookTimeout: 60_000,
+    expect: { poll: { timeout: 10_000 } },
   },
 }
 
