@@ -12,7 +12,7 @@ const maxElements = '20'
 const countsPattern = `^${countNames.map(() => '(%d+)').join(',')}$`
 
 /**
- * What scripts over sums share. \`addSum\` adds counts (place among the counts -> number) to those of the field, which are
+ * What scripts over sums share. `addSum` adds counts (place among the counts -> number) to those of the field, which are
  * written with commas between them, and the time to the index of that kind of sum.
  */
 export const sumFunctions = `
@@ -47,7 +47,7 @@ end
  *     streak, room, succeeded_at, failed_at, failures, exhausted, attempt, endpoint
  *     cause, room, kind, id, beginning and end of its JSON, between which the id of the workspace stands
  *
- * \`counts\` are those that are not 0, as "place=number,place=number".
+ * `counts` are those that are not 0, as "place=number,place=number".
  *
  * ARGV: most additions, most elements. Answers "added" and how many; or "notes", notes-folded, and elements.
  */
@@ -147,7 +147,7 @@ return { 'added', tostring(#waiting) }`,
   { again: true },
 )
 
-/** What \`addWaiting\` did: how many it added, or the first elements of the list of notes and how many were folded before. */
+/** What `addWaiting` did: how many it added, or the first elements of the list of notes and how many were folded before. */
 export type Added = { readonly added: number } | { readonly elements: readonly string[]; readonly before: string }
 
 /** Adds some of what waits to the sums; where nothing waits, it reads the first elements of the list of notes. */

@@ -16,7 +16,7 @@ const elementsPerRead = 100
 
 /**
  * Puts what the first notes come to behind the additions that wait, in place of these notes. Nothing happens unless
- * \`notes-folded\` is still what the caller read: then the elements it read are still the first.
+ * `notes-folded` is still what the caller read: then the elements it read are still the first.
  *
  * ARGV: notes-folded, how many elements, additions (see add-sums.ts). Answers 1, or 0 where others folded meanwhile.
  */
