@@ -5,9 +5,9 @@ import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 
 /** Others wait for a script, so it adds few at a time: fifty take it half a millisecond to one and a half. */
-const maxAdditions = '50'
+const maxAdditions = 50
 /** Elements of the list of notes that are read at once. */
-const maxElements = '20'
+export const elementsPerRead = 20
 
 const countsPattern = `^${countNames.map(() => '(%d+)').join(',')}$`
 
@@ -152,6 +152,6 @@ export type Added = { readonly added: number } | { readonly elements: readonly s
 
 /** Adds some of what waits to the sums; where nothing waits, it reads the first elements of the list of notes. */
 export async function addWaiting(connection: Connection, tag: string): Promise<Added> {
-  const [what, number, ...elements] = await run(connection, add, tag, [maxAdditions, maxElements])
+  const [what, number, ...elements] = await run(connection, add, tag, [maxAdditions, elementsPerRead])
   return what === 'added' ? { added: Number(number) } : { elements, before: number! } // as the script answers
 }

@@ -1,7 +1,7 @@
 import { systemClock } from '../../src/clock.ts'
 import { type Folded, Folding, notesIn, type Sum } from '../../src/core/notes.ts'
 import { inSlices, pacer } from '../../src/runtime/slices.ts'
-import { addWaiting } from './add-sums.ts'
+import { addWaiting, elementsPerRead } from './add-sums.ts'
 import type { Connection } from './client.ts'
 import { run, script } from './scripts.ts'
 
@@ -10,9 +10,7 @@ import { run, script } from './scripts.ts'
  * once, the fewer sums are written again and again.
  */
 const maxCharacters = 1_000_000
-const maxSums = 3000
-/** Elements of the list of notes that are read at once. */
-const elementsPerRead = 100
+const maxSums = 5000
 
 /**
  * Puts what the first notes come to behind the additions that wait, in place of these notes. Nothing happens unless
