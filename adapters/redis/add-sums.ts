@@ -129,9 +129,7 @@ function adding.streak(text)
 end
 function adding.cause(text)
   local _, room, kind, id, before, after = parts(text, 6)
-  if known(room) then
-    addCause(kind, id, before .. cjson.encode(known(room)) .. after)
-  end
+  if known(room) then addCause(kind, id, before .. cjson.encode(known(room)) .. after) end
 end
 
 local waiting = redis.call('LRANGE', tag .. ':additions', 0, ARGV[1] - 1)
@@ -148,7 +146,7 @@ return { 'added', tostring(#waiting) }`,
 )
 
 /** What `addWaiting` did: how many it added, or the first elements of the list of notes and how many were folded before. */
-export type Added = { readonly added: number } | { readonly elements: readonly string[]; readonly before: string }
+type Added = { readonly added: number } | { readonly elements: readonly string[]; readonly before: string }
 
 /** Adds some of what waits to the sums; where nothing waits, it reads the first elements of the list of notes. */
 export async function addWaiting(connection: Connection, tag: string): Promise<Added> {

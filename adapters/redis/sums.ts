@@ -9,7 +9,7 @@ import { fieldsOf } from './hash.ts'
 import { chunks } from './scripts.ts'
 
 /** Commands that go at once, where each alone would take seconds for a thousand workspaces. */
-export const sideBySide = 16
+const sideBySide = 16
 
 /** A hash of sums. */
 interface Place {
@@ -23,19 +23,22 @@ interface Place {
 /** The sums that a query asks for, of workspaces that exist. The event loop is held for two milliseconds at a time. */
 export async function* sumsOf(connection: Connection, tag: string, query: StatisticsQuery): AsyncGenerator<FoundSum> {
   const pace = pacer(systemClock())
+  for await (const { place, fields } of hashesOf(connection, tag, query)) {
+    for (const [field, numbers] of fields) {
+      const turn = pace()
+      if (turn !== undefined) await turn
+      const sum = sumOf(place, field, numbers, query)
+      if (sum !== null) yield sum
+    }
+  }
+}
+
+/** The hashes in which the sums are. */
+async function* hashesOf(connection: Connection, tag: string, query: StatisticsQuery) {
+  const read = async (place: Place) => ({ place, fields: await fieldsAt(connection, place, query) })
   for (const some of chunks(await roomsOf(connection, tag, query), sideBySide)) {
     const places = await Promise.all(some.map((room) => placesOf(connection, tag, room, query)))
-    for (const few of chunks(places.flat(), sideBySide)) {
-      const found = await Promise.all(few.map((place) => fieldsAt(connection, place, query)))
-      for (const [i, fields] of found.entries()) {
-        for (const [field, numbers] of fields) {
-          const turn = pace()
-          if (turn !== undefined) await turn
-          const sum = sumOf(few[i]!, field, numbers, query)
-          if (sum !== null) yield sum
-        }
-      }
-    }
+    for (const few of chunks(places.flat(), sideBySide)) yield* await Promise.all(few.map(read))
   }
 }
 

@@ -1,10 +1,12 @@
+import { systemClock } from '../../src/clock.ts'
 import type { Statistics } from '../../src/contracts/storage/statistics.ts'
 import { dayMs, minuteMs, startOf } from '../../src/core/periods.ts'
+import { eachInSlices } from '../../src/runtime/slices.ts'
 import { sumFunctions } from './add-sums.ts'
 import type { Connection } from './client.ts'
 import { fieldsOf } from './hash.ts'
 import { chunks, rowsOf, run, script } from './scripts.ts'
-import { allRooms, sideBySide } from './sums.ts'
+import { allRooms } from './sums.ts'
 
 const fieldsPerScript = 50
 
@@ -62,7 +64,7 @@ export async function tidySums(
 ): Promise<number> {
   let gone = 0
 
-  /** Removes old sums of a kind; hours become days where the workspace is still there. */
+  /** Removes old sums of a kind. Hours become days, but for those of a deleted workspace, of which everything is old: `+inf`. */
   async function each(room: string, kind: string, bound: string): Promise<void> {
     const index = `${tag}:room:${room}:${kind}s`
     const old = await connection.send('ZRANGEBYSCORE', [index, '-inf', bound, 'LIMIT', '0', '100'], true)
@@ -106,9 +108,7 @@ async function forgetOthers(
   rooms: readonly string[],
   { minutesBefore, daysBefore }: { minutesBefore: number; daysBefore: number },
 ): Promise<void> {
-  for (const some of chunks(rooms, sideBySide)) {
-    await Promise.all(some.map((room) => forget(connection, tag, room, daysBefore)))
-  }
+  await eachInSlices(systemClock(), rooms, (room) => forget(connection, tag, room, daysBefore))
   await forgetTallies(connection, tag, minutesBefore)
 }
 
@@ -129,11 +129,8 @@ async function forget(connection: Connection, tag: string, room: string, daysBef
     if (Number(at) < daysBefore) await connection.send('HDEL', [`${key}:types`, type], true)
   }
   const endpoints = [...(await fieldsOf(connection, `${key}:streaks`)).keys()]
-  for (const some of chunks(endpoints, sideBySide)) {
-    const forgetGone = async (id: string): Promise<void> => {
-      const there = await connection.send('HGET', [`${tag}:endpoints:${id}`, 'room'], true)
-      if (there !== room) await connection.send('HDEL', [`${key}:streaks`, id], true)
-    }
-    await Promise.all(some.map(forgetGone))
-  }
+  await eachInSlices(systemClock(), endpoints, async (id) => {
+    const there = await connection.send('HGET', [`${tag}:endpoints:${id}`, 'room'], true)
+    if (there !== room) await connection.send('HDEL', [`${key}:streaks`, id], true)
+  })
 }

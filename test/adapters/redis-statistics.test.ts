@@ -91,6 +91,7 @@ describeOwnRedis('statistics on Redis', () => {
     expect(await waiting()).toBe(0)
     expect(await storage.causes.list({ kind: 'exhausted', after: null, limit: 10 })).toEqual([])
   })
+
   test('the sums of many workspaces are read and tidied together', async () => {
     const namespace = freshNamespace()
     const storage = redis(connected.client, { namespace })
@@ -117,6 +118,7 @@ describeOwnRedis('statistics on Redis', () => {
     expect(await tidied()).toEqual([100, 20, 0])
     expect(await connected.command('EXISTS', `${tagOf(namespace)}:counted`)).toBe(0)
   })
+
   test('causes beside a process of the version before are listed once they are there, and not once they are gone', async () => {
     const namespace = freshNamespace()
     const { causes } = redis(connected.client, { namespace })

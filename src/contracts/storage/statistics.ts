@@ -61,8 +61,8 @@ export interface Streak {
  */
 export interface Statistics {
   /**
-   * Goes a step that adds some of the notes to the sums, and answers a number above 0; or 0 when all notes are in the sums. Inside a
-   * transaction of the host it does nothing.
+   * Goes a step towards all notes being in the sums. Answers 0 once they are, else more. Inside a transaction of the host it does nothing,
+   * and answers 0.
    */
   fold(): Promise<number>
   /** Sums of the notes that were folded. Buckets without an attempt are left out. */
